@@ -1,0 +1,56 @@
+package contain
+
+// Mechanism names the way in which a tree is held. It is what reports show.
+type Mechanism string
+
+// The mechanisms, strongest first.
+const (
+	// Cgroup2: a cgroup v2 leaf of its own for each start.
+	Cgroup2 Mechanism = "cgroup2"
+	// JobObject: a Windows job object.
+	JobObject Mechanism = "job-object"
+	// ProcessGroup: a POSIX process group. A child that calls setsid or setpgid leaves it.
+	ProcessGroup Mechanism = "process-group"
+)
+
+// Rung is one mechanism as this host has it.
+type Rung struct {
+	Mechanism Mechanism
+	// Guarantees are what the mechanism gives where it is to be had.
+	Guarantees Guarantee
+	// Available says that it is to be had here and now.
+	Available bool
+	// Reason says in one line why it is not; "" when it is.
+	Reason string
+	// Err is the system's refusal behind Reason, if there was one.
+	Err error
+	// Remedy is the one thing that an administrator could change, "" when there is none.
+	Remedy string
+}
+
+// HostReport is what this host can hold a tree with.
+type HostReport struct {
+	// Rungs are all mechanisms of this system, strongest first.
+	Rungs []Rung
+}
+
+// Best returns the strongest available rung, or false when there is none.
+func (h HostReport) Best() (Rung, bool) {
+	for _, r := range h.Rungs {
+		if r.Available {
+			return r, true
+		}
+	}
+	return Rung{}, false
+}
+
+// Guarantees is the union of what the available rungs give.
+func (h HostReport) Guarantees() Guarantee {
+	var g Guarantee
+	for _, r := range h.Rungs {
+		if r.Available {
+			g |= r.Guarantees
+		}
+	}
+	return g
+}

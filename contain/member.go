@@ -1,0 +1,27 @@
+package contain
+
+import "fmt"
+
+// Member is one process of a group, as it was when it was looked at. It never holds arguments or environment.
+type Member struct {
+	// PID and Parent are process ids as we see them.
+	PID, Parent int
+	// Start tells this process from a later one with the same id: clock ticks since boot on Linux, 0 where unknown.
+	Start uint64
+	// State is the kernel's letter: R running, S sleeping, D uninterruptible, T stopped, Z zombie; 0 where unknown.
+	State byte
+	// Name is the program's name as the kernel keeps it, cut at 15 bytes on Linux, with control characters escaped.
+	Name string
+}
+
+// Alive reports whether the process still runs: a zombie is dead, it only waits to be reaped.
+func (m Member) Alive() bool { return m.State != 'Z' && m.State != 'X' }
+
+// String names the process by id, name and state.
+func (m Member) String() string {
+	state := "?"
+	if m.State != 0 {
+		state = string(rune(m.State))
+	}
+	return fmt.Sprintf("pid %d %q (%s)", m.PID, m.Name, state)
+}

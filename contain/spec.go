@@ -1,0 +1,48 @@
+package contain
+
+import (
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/boombox-go/boombox/internal/sealed"
+)
+
+// Sealed is a list of strings that no printer shows: it prints as a count.
+type Sealed = sealed.Strings
+
+// Seal makes a [Sealed] list of its arguments.
+func Seal(list ...string) Sealed { return sealed.Of(list...) }
+
+// Spec says what [Group.Start] starts. It does no lookup and no inheriting of its own: what is not given is absent.
+type Spec struct {
+	// Path is the file to execute, used as it is: no search of PATH.
+	Path string
+	// Argv is the whole argument vector, the program's own name first.
+	Argv Sealed
+	// Env is the whole environment, each entry KEY=VALUE. Empty means an empty environment.
+	Env Sealed
+	// Dir is the working directory. Empty means ours.
+	Dir string
+	// Stdin, Stdout and Stderr become descriptors 0, 1 and 2. Nil means the null device. The caller keeps the files and
+	// closes them.
+	Stdin, Stdout, Stderr *os.File
+	// Files become descriptors 3, 4 and so on. No other descriptor reaches the child.
+	Files []*os.File
+}
+
+// ExitStatus is how the first process of a tree ended.
+type ExitStatus struct {
+	// Code is the exit code. It means nothing when Signal is not 0.
+	Code int
+	// Signal is the signal that ended the process, 0 when it exited.
+	Signal syscall.Signal
+	// Core says that the kernel reports a core dump.
+	Core bool
+	// CPU is the user and system time of the process and of the descendants that it waited for, as the kernel counts
+	// them; 0 where the system does not tell.
+	CPU time.Duration
+}
+
+// Exited reports whether the process ended by itself, with an exit code.
+func (s ExitStatus) Exited() bool { return s.Signal == 0 }

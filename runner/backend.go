@@ -1,0 +1,68 @@
+package runner
+
+import (
+	"io"
+	"syscall"
+	"time"
+
+	"github.com/boombox-go/boombox/contain"
+)
+
+// Backend is a started child as a [Process] drives it: the seam below the seam. [Contained] makes one from a real
+// process, package fake from a script. Whoever writes a [Runner] of their own wraps their child in a Backend, gives it
+// to [Attach], and proves it with package runnertest. A Backend is safe for concurrent use.
+type Backend interface {
+	// PID is the child's process id, or false where there is no process.
+	PID() (pid int, ok bool)
+	// Stdout and Stderr are the child's output. Each is read by one goroutine until io.EOF, then closed. If a reader
+	// has a SetReadDeadline(time.Time) error method, a reader that stays open after the tree is gone is given up through
+	// it, and otherwise by Close.
+	Stdout() io.ReadCloser
+	Stderr() io.ReadCloser
+	// Exited is closed when the child itself has ended, whatever its descendants and its pipes do.
+	Exited() <-chan struct{}
+	// Poll looks without blocking whether the child has ended, and how.
+	Poll() (status contain.ExitStatus, ended bool)
+	// OutputHeld reports, after the child has ended, whether somebody else still holds one of its output streams open.
+	OutputHeld() bool
+	// Signal sends sig to the child itself.
+	Signal(sig syscall.Signal) error
+	// Terminate sends sig to the whole tree, as a request to end.
+	Terminate(sig syscall.Signal) error
+	// Kill ends the whole tree and returns when that is verified, or its own bound is over.
+	Kill() Teardown
+	// Close releases what the backend holds. It is called once, last, when the streams are no longer read.
+	Close() error
+}
+
+// Teardown is what is known of the tree after it was killed.
+type Teardown struct {
+	// Mechanism and Guarantees say what held the tree; "" and 0 where there was no process.
+	Mechanism  contain.Mechanism
+	Guarantees contain.Guarantee
+	// Verified says that the tree was seen empty.
+	Verified bool
+	// Survivors are the members that were alive when the bound was over.
+	Survivors []contain.Member
+	// Err is what went wrong, nil when nothing did.
+	Err error
+}
+
+// Finished is a run that is over before it is played: everything that is known of it. [Settle] makes a settled
+// [Process] of it without a goroutine.
+type Finished struct {
+	// Outcome is how the run ended. Exited and Signalled say it all; the others may add Status.
+	Outcome Outcome
+	// Status is what the child itself did in the end, nil when unknown.
+	Status *contain.ExitStatus
+	// Stdout and Stderr are the streams as the child wrote them. They go through the policies and tees of the command.
+	Stdout, Stderr []byte
+	// Duration is how long the run took.
+	Duration time.Duration
+	// PipesHeld says that a descendant held a stream when the child had ended.
+	PipesHeld bool
+	// Teardown is what is known of the tree.
+	Teardown Teardown
+	// Replayed says that no process ran.
+	Replayed bool
+}

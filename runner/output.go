@@ -1,0 +1,41 @@
+package runner
+
+import "io"
+
+// Policy says what becomes of output beyond a stream's cap. The stream is always read to its end, so that the child
+// never blocks on a full pipe.
+type Policy int
+
+// The policies.
+const (
+	// Fail ends the run as [Overflowed] when the stream passes its cap. What was captured up to the cap is kept.
+	Fail Policy = iota
+	// Head keeps the first MaxBytes and counts the rest.
+	Head
+	// Tail keeps the last MaxBytes and counts what it dropped.
+	Tail
+	// Discard keeps nothing and counts everything.
+	Discard
+)
+
+// DefaultMaxBytes is the cap of a stream whose MaxBytes is 0: 64 MiB.
+const DefaultMaxBytes = 64 << 20
+
+// Stream says how one output stream is captured. The zero value keeps up to [DefaultMaxBytes] and fails beyond.
+type Stream struct {
+	// Policy says what happens beyond MaxBytes. By default the run fails.
+	Policy Policy
+	// MaxBytes is the most that is kept, in bytes; 0 means [DefaultMaxBytes]. A negative value is refused.
+	MaxBytes int64
+	// Tee, if not nil, gets every byte as it is read, before the policy and beyond the cap, from one goroutine. Its
+	// error or panic stops the tee alone and is told by [Result.TeeErr]; the capture goes on.
+	Tee io.Writer
+}
+
+// Streams says how both output streams are captured.
+type Streams struct {
+	Stdout, Stderr Stream
+}
+
+// Both captures either stream as s says. A Tee in s gets both streams, from two goroutines.
+func Both(s Stream) Streams { return Streams{Stdout: s, Stderr: s} }
