@@ -1,0 +1,153 @@
+package fake
+
+import (
+	"io"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/runner"
+)
+
+// backend is a script that takes time, as a [runner.Backend]. One goroutine performs it, by the ordinary timers of
+// package time, so that it runs on the fake clock inside a testing/synctest bubble.
+type backend struct {
+	script         Script
+	stdout, stderr *stream
+
+	mu       sync.Mutex
+	ended    bool
+	status   contain.ExitStatus
+	released bool // nobody holds the streams any more
+
+	exited    chan struct{} // closed when ended is set
+	performed chan struct{} // closed when the goroutine is over
+}
+
+// perform starts the script now.
+func perform(s Script, started time.Time) *backend {
+	b := &backend{
+		script: s,
+		stdout: newStream(), stderr: newStream(),
+		exited:    make(chan struct{}),
+		performed: make(chan struct{}),
+	}
+	go b.run(started)
+	return b
+}
+
+func (b *backend) run(due time.Time) {
+	defer close(b.performed)
+	for _, c := range b.script.Chunks {
+		// Times are absolute, so that late wake-ups do not add up.
+		due = due.Add(max(c.After, 0))
+		if !b.sleepUntil(due) {
+			return
+		}
+		if c.Stream == runner.Stderr {
+			b.stderr.write(c.Data)
+		} else {
+			b.stdout.write(c.Data)
+		}
+	}
+	if !b.script.Pending {
+		b.end(b.script.status())
+	}
+}
+
+// sleepUntil reports false when the child ended before due.
+func (b *backend) sleepUntil(due time.Time) bool {
+	timer := time.NewTimer(time.Until(due))
+	defer timer.Stop()
+	select {
+	case <-b.exited:
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// end makes the child end as status says, unless it has ended.
+func (b *backend) end(status contain.ExitStatus) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended {
+		return false
+	}
+	b.ended, b.status = true, status
+	close(b.exited)
+	if !b.script.PipesHeld {
+		b.release()
+	}
+	return true
+}
+
+// release ends the streams; b.mu is held.
+func (b *backend) release() {
+	if !b.released {
+		b.released = true
+		b.stdout.end()
+		b.stderr.end()
+	}
+}
+
+// PID is none: there is no process.
+func (b *backend) PID() (int, bool) { return 0, false }
+
+func (b *backend) Stdout() io.ReadCloser   { return b.stdout }
+func (b *backend) Stderr() io.ReadCloser   { return b.stderr }
+func (b *backend) Exited() <-chan struct{} { return b.exited }
+
+// Poll looks how the child ended, if it has.
+func (b *backend) Poll() (contain.ExitStatus, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.status, b.ended
+}
+
+// OutputHeld reports whether the script's descendant still holds the streams.
+func (b *backend) OutputHeld() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ended && !b.released
+}
+
+// Signal ends the child if that is what sig does to a process that does not handle it, and does nothing otherwise.
+func (b *backend) Signal(sig syscall.Signal) error {
+	if !endsProcess(sig) {
+		if _, ended := b.Poll(); !ended {
+			return nil
+		}
+		return os.ErrProcessDone
+	}
+	if !b.end(contain.ExitStatus{Signal: sig}) {
+		return os.ErrProcessDone
+	}
+	return nil
+}
+
+// Terminate is Signal: the tree of a script is its one child. Like a real tree, it may be gone already.
+func (b *backend) Terminate(sig syscall.Signal) error {
+	_ = b.Signal(sig)
+	return nil
+}
+
+// Kill ends the child, and with it whoever held the streams.
+func (b *backend) Kill() runner.Teardown {
+	b.end(contain.ExitStatus{Signal: syscall.SIGKILL})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.release()
+	return b.script.Teardown
+}
+
+// Close ends what is left and waits for the goroutine.
+func (b *backend) Close() error {
+	b.Kill()
+	<-b.performed
+	_ = b.stdout.Close()
+	_ = b.stderr.Close()
+	return nil
+}

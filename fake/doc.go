@@ -1,0 +1,2 @@
+// Package fake scripts runs: canned replies and the engine that plays them, with no process.
+package fake

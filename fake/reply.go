@@ -1,0 +1,90 @@
+package fake
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/boombox-go/boombox/runner"
+)
+
+// Reply is one part of what a scripted run does. Parts are taken in order: output and waits add up, an end replaces
+// the end before.
+type Reply interface{ apply(*Script) }
+
+type reply func(*Script)
+
+func (r reply) apply(s *Script) { r(s) }
+
+// Exit ends the run with an exit code. It is the end of a reply that names none, with code 0.
+func Exit(code int) Reply { return End(runner.Exited(code)) }
+
+// Signal ends the run by a signal.
+func Signal(sig syscall.Signal) Reply { return End(runner.Signalled(sig)) }
+
+// Timeout ends the run as timed out, whatever the command's own Timeout. To see the command's Timeout at work, use
+// [Pending].
+func Timeout() Reply { return End(runner.TimedOut) }
+
+// End ends the run with any outcome.
+func End(o runner.Outcome) Reply {
+	return reply(func(s *Script) { s.Outcome, s.Pending, s.StartErr = o, false, nil })
+}
+
+// Pending keeps the run going until something ends it: a kill, a signal, a cancel, or the command's own Timeout or
+// IdleTimeout.
+func Pending() Reply { return reply(func(s *Script) { s.Pending, s.StartErr = true, nil }) }
+
+// StartError refuses the start with a [*runner.StartError] of that kind, which names the program.
+func StartError(kind runner.StartKind) Reply { return Refuse(&runner.StartError{Kind: kind}) }
+
+// Refuse refuses the start with err, as it is. Only a [*runner.StartError] without a program gets the name of the
+// command's program, in a copy.
+func Refuse(err error) Reply { return reply(func(s *Script) { s.StartErr = err }) }
+
+// Stdout writes data to standard output.
+func Stdout[T string | []byte](data T) Reply { return output(runner.Stdout, []byte(data)) }
+
+// Stderr writes data to standard error.
+func Stderr[T string | []byte](data T) Reply { return output(runner.Stderr, []byte(data)) }
+
+// Lines writes lines to standard output, with a newline after each.
+func Lines(lines ...string) Reply {
+	if len(lines) == 0 {
+		return reply(func(*Script) {})
+	}
+	return Stdout(strings.Join(lines, "\n") + "\n")
+}
+
+func output(stream runner.StreamID, data []byte) Reply {
+	return reply(func(s *Script) { s.Chunks = append(s.Chunks, Chunk{Stream: stream, Data: data}) })
+}
+
+// After waits before whatever follows: the next output, or the end. It makes the run take time, by the clock.
+func After(d time.Duration) Reply {
+	return reply(func(s *Script) { s.Chunks = append(s.Chunks, Chunk{After: d}) })
+}
+
+// Scripted replaces everything before it by a whole script, for what the other parts do not say.
+func Scripted(script Script) Reply { return reply(func(s *Script) { *s = script.clone() }) }
+
+// script puts the parts of a reply together.
+func script(parts []Reply) Script {
+	var s Script
+	for _, part := range parts {
+		part.apply(&s)
+	}
+	return s
+}
+
+// named gives a start error without a program the name of one.
+func named(err error, program string) error {
+	var start *runner.StartError
+	if errors.As(err, &start) && start == err && start.Program == "" {
+		named := *start
+		named.Program = program
+		return &named
+	}
+	return err
+}

@@ -1,0 +1,118 @@
+package fake
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/runner"
+)
+
+// Chunk is one piece of scripted output.
+type Chunk struct {
+	// After is how long to wait since the chunk before, or since the start. A script with no wait at all is instant.
+	After time.Duration
+	// Stream is where the data goes.
+	Stream runner.StreamID
+	// Data is what the child writes. A chunk without data only waits: a last one of these delays the end of the run.
+	Data []byte
+}
+
+// Script is one run, as [Play] plays it. The zero value exits at once with code 0 and writes nothing.
+type Script struct {
+	// Chunks are the output, in order of arrival.
+	Chunks []Chunk
+	// Outcome is how the run ends when nothing ends it earlier. The zero value means runner.Exited(0). TimedOut,
+	// IdleTimedOut, Overflowed and Cancelled are delivered as they are, whatever the command's own settings.
+	Outcome runner.Outcome
+	// Status is what the child itself did in the end; nil when it is unknown, or says no more than Outcome.
+	Status *contain.ExitStatus
+	// Duration is what the Result of an instant script says that the run took. A script with waits takes the sum of
+	// them, by the clock.
+	Duration time.Duration
+	// PipesHeld makes the output streams outlive the child, as if a descendant held them, until the tree is killed.
+	PipesHeld bool
+	// Teardown is what the Result says of the tree.
+	Teardown runner.Teardown
+	// StartErr, if not nil, is returned by [Play] as it is: the run never starts.
+	StartErr error
+	// Pending keeps the run going after the last chunk, until it is killed, signalled, cancelled or timed out.
+	Pending bool
+	// Replayed marks the Result as one of a recording.
+	Replayed bool
+}
+
+// instant reports whether the run is over before it begins.
+func (s Script) instant() bool {
+	return !s.Pending && !slices.ContainsFunc(s.Chunks, func(c Chunk) bool { return c.After > 0 })
+}
+
+func (s Script) clone() Script {
+	s.Chunks = slices.Clone(s.Chunks)
+	return s
+}
+
+// outcome is the scripted outcome, with the default in place.
+func (s Script) outcome() runner.Outcome {
+	if s.Outcome == (runner.Outcome{}) {
+		return runner.Exited(0)
+	}
+	return s.Outcome
+}
+
+// status is what the child does at the end of the script. An outcome that names a code or a signal has the last word.
+func (s Script) status() contain.ExitStatus {
+	var status contain.ExitStatus
+	if s.Status != nil {
+		status = *s.Status
+	}
+	if code, ok := s.outcome().ExitCode(); ok {
+		status.Code, status.Signal = code, 0
+	}
+	if sig, ok := s.outcome().Signal(); ok {
+		status.Code, status.Signal = 0, sig
+	}
+	return status
+}
+
+// finished is an instant script as a run that is over.
+func (s Script) finished() runner.Finished {
+	f := runner.Finished{
+		Outcome: s.outcome(), Status: s.Status, Duration: s.Duration,
+		PipesHeld: s.PipesHeld, Teardown: s.Teardown, Replayed: s.Replayed,
+	}
+	for _, c := range s.Chunks {
+		if c.Stream == runner.Stderr {
+			f.Stderr = append(f.Stderr, c.Data...)
+		} else {
+			f.Stdout = append(f.Stdout, c.Data...)
+		}
+	}
+	return f
+}
+
+// Play starts cmd as s says, with no process. ctx bounds the starting alone. An instant script is settled when Play
+// returns, and costs no goroutine; another one takes its time, and obeys the command's timeouts and every method of
+// [runner.Process].
+func Play(ctx context.Context, cmd *runner.Cmd, s Script) (*runner.Process, error) {
+	if err := refusal(ctx, cmd); err != nil {
+		return nil, err
+	}
+	if s.StartErr != nil {
+		return nil, s.StartErr
+	}
+	if s.instant() {
+		return runner.Settle(cmd, s.finished()), nil
+	}
+	started := time.Now()
+	return runner.Attach(cmd, perform(s.clone(), started), started), nil
+}
+
+// refusal is why cmd is not started at all, nil when nothing stands against it.
+func refusal(ctx context.Context, cmd *runner.Cmd) error {
+	if ctx.Err() != nil {
+		return &runner.CancelError{Program: cmd.Program(), Cause: context.Cause(ctx)}
+	}
+	return cmd.Validate()
+}

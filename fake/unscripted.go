@@ -1,0 +1,46 @@
+package fake
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrUnscripted: no rule answers the call. The error is an [*UnscriptedError]. It is never an [exec.ErrNotFound], nor a
+// [runner.ErrNotFound]: a gap in the test is not a missing program.
+var ErrUnscripted = errors.New("fake: unscripted call")
+
+// UnscriptedError reports a call that no rule of a [Runner] answers. It shows no argument: only which one differs.
+type UnscriptedError struct {
+	// Program is the base name of the program that was called, Args how many arguments it got.
+	Program string
+	Args    int
+	// Rules is how many rules the runner has.
+	Rules int
+	// Nearest is the rule that comes nearest, counted from 1 in the order of On; 0 when there is none for this program.
+	Nearest int
+	// Argument is the argument that differs from Nearest's, counted from 1; 0 when its prefix matches and its condition
+	// said no.
+	Argument int
+	// Missing says that the call has no such argument at all: it is shorter than the prefix.
+	Missing bool
+}
+
+func (e *UnscriptedError) Error() string {
+	s := fmt.Sprintf("fake: unscripted call of %q with %d arguments: ", e.Program, e.Args)
+	switch {
+	case e.Rules == 0:
+		s += "the runner has no rules"
+	case e.Nearest == 0:
+		s += fmt.Sprintf("none of the %d rules is for this program", e.Rules)
+	case e.Argument == 0:
+		s += fmt.Sprintf("rule %d of %d has the same prefix, and its condition said no", e.Nearest, e.Rules)
+	case e.Missing:
+		s += fmt.Sprintf("rule %d of %d is nearest, and wants an argument %d", e.Nearest, e.Rules, e.Argument)
+	default:
+		s += fmt.Sprintf("rule %d of %d is nearest, and differs in argument %d", e.Nearest, e.Rules, e.Argument)
+	}
+	return s
+}
+
+// Is makes the error match [ErrUnscripted].
+func (e *UnscriptedError) Is(target error) bool { return target == ErrUnscripted }
