@@ -2,6 +2,7 @@ package suite
 
 import (
 	"bufio"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -49,7 +50,7 @@ func fold(to io.Writer, from io.Reader, name string) {
 
 // dropped are the test flags that must not be handed to a repetition: it runs one test once, and files that the first
 // process writes are not to be written twice.
-var dropped = regexp.MustCompile(`^--?test\.(count|run|skip|v|testlogfile|coverprofile|cpuprofile|memprofile|blockprofile|` +
+var dropped = regexp.MustCompile(`^--?test\.(count|cpu|run|skip|v|testlogfile|coverprofile|cpuprofile|memprofile|blockprofile|` +
 	`mutexprofile|trace|gocoverdir|bench|fuzz.*|list)(=|$)`)
 
 // repeatArgs makes the flags of a repetition of test from our own. The go command passes every flag as one word; a
@@ -66,4 +67,16 @@ func repeatArgs(args []string, test string) []string {
 		}
 	}
 	return append(kept, "-test.count=1", "-test.run=^"+regexp.QuoteMeta(test)+"$")
+}
+
+// once hides -count from Ginkgo, which refuses to run when it is not 1, until undo is called: the testing package reads
+// the flag again after each round.
+func once() (undo func()) {
+	f := flag.Lookup("test.count")
+	if f == nil {
+		return func() {}
+	}
+	was := f.Value.String()
+	_ = f.Value.Set("1")
+	return func() { _ = f.Value.Set(was) }
 }

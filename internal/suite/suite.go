@@ -41,7 +41,9 @@ func Run(t *testing.T, name string) {
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	var report types.Report
 	ginkgo.ReportAfterSuite("counts", func(r ginkgo.Report) { report = r })
+	undo := once()
 	passed := ginkgo.RunSpecs(t, name)
+	undo()
 
 	c := count(report)
 	leaks := before.leaks()
