@@ -21,6 +21,8 @@ var (
 type UnsupportedError struct {
 	// Missing are the guarantees that the best mechanism lacks.
 	Missing Guarantee
+	// Asked is the one mechanism that the caller allowed, "" for any.
+	Asked Mechanism
 	// Best is the mechanism that comes nearest, "" when there is none at all.
 	Best Mechanism
 	// Rungs are all the mechanisms, strongest first, with the reason why each is not to be had.
@@ -29,12 +31,22 @@ type UnsupportedError struct {
 
 func (e *UnsupportedError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "contain: this host cannot guarantee %s", e.Missing)
-	if e.Best != "" {
+	switch {
+	case e.Missing != 0 && e.Asked != "":
+		fmt.Fprintf(&b, "contain: this host cannot guarantee %s by %s", e.Missing, e.Asked)
+	case e.Missing != 0:
+		fmt.Fprintf(&b, "contain: this host cannot guarantee %s", e.Missing)
+	case e.Asked != "":
+		fmt.Fprintf(&b, "contain: this host has no %s", e.Asked)
+	default:
+		b.WriteString("contain: this host has no mechanism to hold a process tree")
+	}
+	if e.Best != "" && e.Asked == "" {
 		fmt.Fprintf(&b, " (best mechanism: %s)", e.Best)
 	}
 	for _, rung := range e.Rungs {
-		if rung.Reason != "" && rung.Guarantees&e.Missing != 0 {
+		relevant := rung.Guarantees&e.Missing != 0 || e.Missing == 0
+		if rung.Reason != "" && relevant && (e.Asked == "" || e.Asked == rung.Mechanism) {
 			fmt.Fprintf(&b, "; %s: %s", rung.Mechanism, rung.Reason)
 		}
 	}
@@ -43,6 +55,30 @@ func (e *UnsupportedError) Error() string {
 
 // Is makes the error match [ErrUnsupported].
 func (e *UnsupportedError) Is(target error) bool { return target == ErrUnsupported }
+
+// StartStep names what a start was doing when it failed.
+type StartStep string
+
+// The steps of a start.
+const (
+	// StepTree: making the tree that is to hold the command, or putting a new process into it.
+	StepTree StartStep = "make the tree"
+	// StepDir: entering the working directory.
+	StepDir StartStep = "enter the directory"
+	// StepExec: creating the process and executing the program.
+	StepExec StartStep = "execute the program"
+)
+
+// StartError is a command that could not be started. Nothing of it runs.
+type StartError struct {
+	Step StartStep
+	// Err is the system's error, a [syscall.Errno] where there is one.
+	Err error
+}
+
+func (e *StartError) Error() string { return fmt.Sprintf("contain: cannot %s: %v", e.Step, e.Err) }
+
+func (e *StartError) Unwrap() error { return e.Err }
 
 // LimitReason says why a cap is refused.
 type LimitReason string

@@ -2,9 +2,14 @@ package contain
 
 import (
 	"context"
-	"syscall"
+	"errors"
+	"sync"
 	"time"
 )
+
+// KillBound is how long a kill waits at most until a tree is verified empty: [Group.Kill], [Group.Close], [Child.Kill]
+// and [Child.Close] give up after it, with a [*DrainError].
+const KillBound = 10 * time.Second
 
 // Options say what a group must give. The zero value asks for nothing and takes the strongest mechanism that costs
 // nothing.
@@ -13,78 +18,230 @@ type Options struct {
 	Require Guarantee
 	// Limits cap the whole group.
 	Limits Limits
+	// Mechanism is the one to use; where it is not to be had, [New] refuses. By default ("") it is the strongest that
+	// the host has.
+	Mechanism Mechanism
 }
 
 // Group owns a set of process trees, one for each start. It is safe for concurrent use.
-type Group struct{}
+//
+// The rules of order, for whoever changes this file:
+//
+//  1. mu guards the fields below it, for moments only. Nobody holds it, or any other lock of this package, across fork
+//     and exec: a start that blocks there (a program on a dead file system) blocks nobody else.
+//  2. A start counts itself in (enter) before it forks and out (leave) after its child is in children, or is gone.
+//     Close first sets closing. So a child is in children before closing is set, and Close ends it; or its start finds
+//     closing set, and ends it by itself. There is no third case.
+//  3. The place is removed only when no start is under way and no child is left.
+type Group struct {
+	rung  Rung
+	place place
 
-// New makes an empty group, or refuses with an [*UnsupportedError] or a [*LimitError] before anything starts.
-func New(opts Options) (*Group, error) { panic("unbuilt") }
+	// closer is held by the one Close that works.
+	closer sync.Mutex
 
-// Host predicts, without lasting side effects, what this host can guarantee. The probe is made once.
-func Host() HostReport { panic("unbuilt") }
-
-// Mechanism says how the group holds its trees.
-func (g *Group) Mechanism() Mechanism { panic("unbuilt") }
-
-// Guarantees says what was obtained.
-func (g *Group) Guarantees() Guarantee { panic("unbuilt") }
-
-// Start starts one command in a tree of its own within the group. ctx bounds the starting alone.
-func (g *Group) Start(ctx context.Context, spec Spec) (*Child, error) { panic("unbuilt") }
-
-// Members lists the processes of all trees, zombies included.
-func (g *Group) Members() ([]Member, error) { panic("unbuilt") }
-
-// Kill ends every tree of the group and waits until each is verified empty, at most KillBound. The group stays usable:
-// a later start gets a fresh tree. A start that is under way at the same moment may come before or after the kill.
-func (g *Group) Kill() error { panic("unbuilt") }
-
-// Stop asks every member to end (SIGTERM), waits until the trees are empty, at most grace or until ctx ends, and then
-// kills what is left.
-func (g *Group) Stop(ctx context.Context, grace time.Duration) (StopReport, error) { panic("unbuilt") }
-
-// Close kills, drains, verifies empty and removes the group. A start that is under way fails with [ErrClosed], and its
-// child does not live. Close is idempotent, and after an error it can be tried again.
-func (g *Group) Close() error { panic("unbuilt") }
-
-// StopReport is what [Group.Stop] or [Child.Stop] did.
-type StopReport struct {
-	// Signalled is the soft signal sent, 0 when none was; then SignalErr says why, or nothing was there to signal.
-	Signalled syscall.Signal
-	SignalErr error
-	// Before and After count the live members, -1 when unknown.
-	Before, After int
-	// Drained says that the trees were seen empty; Escalated that it took SIGKILL.
-	Drained, Escalated bool
-	Elapsed            time.Duration
+	mu       sync.Mutex
+	closing  bool
+	removed  bool
+	starting int
+	// idle is closed by the last start under way; nil unless a Close waits for that.
+	idle     chan struct{}
+	children map[*Child]struct{}
 }
 
-// Child is one started command and the tree below it. It is safe for concurrent use.
-type Child struct{}
+// New makes an empty group, or refuses with an [*UnsupportedError] or a [*LimitError] before anything starts.
+func New(opts Options) (*Group, error) { return host().group(opts) }
 
-// PID is the process id of the first process. It stays that process's own, unrecycled, until Close returns.
-func (c *Child) PID() int { panic("unbuilt") }
+// Host predicts, without lasting side effects, what this host can guarantee: [New] obtains the first available rung
+// that has everything required. Each mechanism is probed once, and again after it refused a group or a start.
+func Host() HostReport { return host().report() }
 
-// Exited is closed when the first process has ended (its descendants may live). It does not wait for any pipe.
-func (c *Child) Exited() <-chan struct{} { panic("unbuilt") }
+func newGroup(r Rung, p place) *Group {
+	return &Group{rung: r, place: p, children: map[*Child]struct{}{}}
+}
 
-// Poll looks, without blocking, whether the first process has ended, asking the kernel and not only what Exited has
-// heard so far.
-func (c *Child) Poll() (ExitStatus, bool) { panic("unbuilt") }
+// Mechanism says how the group holds its trees.
+func (g *Group) Mechanism() Mechanism { return g.rung.Mechanism }
 
-// Signal sends sig to the first process, by identity and not by number.
-func (c *Child) Signal(sig syscall.Signal) error { panic("unbuilt") }
+// Guarantees says what was obtained.
+func (g *Group) Guarantees() Guarantee { return g.rung.Guarantees }
 
-// SignalTree sends sig to every member of the tree.
-func (c *Child) SignalTree(sig syscall.Signal) error { panic("unbuilt") }
+// Start starts one command in a tree of its own within the group. ctx bounds the starting alone: the child lives until
+// it ends, is closed, or its group is.
+//
+// The error is [ErrClosed], that of ctx, or a [*StartError], which names the step that failed and unwraps to the
+// system's error number. No error holds the path, the arguments, the environment or the directory. A program file that
+// is still open for writing (ETXTBSY) is tried again for a quarter of a second: another thread's fork may hold a
+// descriptor that was closed long ago.
+func (g *Group) Start(ctx context.Context, spec Spec) (*Child, error) {
+	if err := g.enter(); err != nil {
+		return nil, err
+	}
+	defer g.leave()
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	t, err := g.place.start(ctx, spec)
+	if err != nil {
+		if g.isClosing() {
+			return nil, ErrClosed
+		}
+		return nil, err
+	}
+	c := &Child{group: g, tree: t, leader: t.first()}
+	if g.adopt(c) {
+		return c, nil
+	}
+	if err := c.Close(); err != nil {
+		return nil, errors.Join(ErrClosed, err)
+	}
+	return nil, ErrClosed
+}
 
-// Members lists the processes of this tree, zombies included.
-func (c *Child) Members() ([]Member, error) { panic("unbuilt") }
+// Members lists the processes of all trees. Of zombies it shows those that the mechanism shows, the first process of
+// each tree among them.
+func (g *Group) Members() ([]Member, error) {
+	var all []Member
+	var errs []error
+	for _, c := range g.snapshot() {
+		members, err := c.Members()
+		all = append(all, members...)
+		errs = append(errs, err)
+	}
+	return all, errors.Join(errs...)
+}
 
-// Kill ends the whole tree and waits until it is verified empty, bounded; then a [*DrainError] names the survivors.
-func (c *Child) Kill() error { panic("unbuilt") }
+// Kill ends every tree of the group and waits until each is verified empty, at most [KillBound]. The group stays
+// usable: a later start gets a fresh tree. A start that is under way at the same moment may come before or after the
+// kill.
+func (g *Group) Kill() error {
+	return g.each(time.Now().Add(KillBound), (*Child).kill)
+}
 
-// Close kills the tree if anything of it is left, reaps the first process and removes what held the tree. It is
-// idempotent, and after an error it can be tried again.
-func (c *Child) Close() error { panic("unbuilt") }
+// Close kills, drains, verifies empty and removes the group, within [KillBound]. A start that is under way fails with
+// [ErrClosed], and its child does not live. Close is idempotent, and after an error it can be tried again.
+func (g *Group) Close() error {
+	g.closer.Lock()
+	defer g.closer.Unlock()
+	deadline := time.Now().Add(KillBound)
+
+	idle := g.shut()
+	if idle == nil {
+		return nil
+	}
+	err := g.each(deadline, (*Child).close)
+	select {
+	case <-idle:
+	case <-time.After(time.Until(deadline)):
+		return errors.Join(err, &DrainError{Err: errors.New("a start is still under way")})
+	}
+	// A start that was under way has ended its own child; where that failed, the child is in children.
+	if err = g.each(deadline, (*Child).close); err != nil {
+		return err
+	}
+	if err = g.place.remove(deadline); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	g.removed = true
+	g.mu.Unlock()
+	return nil
+}
+
+// shut forbids further starts and returns a channel that is closed when none is under way any more, or nil if the group
+// is removed already.
+func (g *Group) shut() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.removed {
+		return nil
+	}
+	g.closing = true
+	if g.idle == nil {
+		g.idle = make(chan struct{})
+		if g.starting == 0 {
+			close(g.idle)
+		}
+	}
+	if g.starting > 0 {
+		// Whatever is between fork and exec dies too, so that a start that blocks there comes back.
+		g.place.doom()
+	}
+	return g.idle
+}
+
+func (g *Group) enter() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closing {
+		return ErrClosed
+	}
+	g.starting++
+	return nil
+}
+
+func (g *Group) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.starting--
+	if g.starting == 0 && g.idle != nil {
+		close(g.idle)
+	}
+}
+
+// adopt takes c among the children, and reports whether c may live.
+func (g *Group) adopt(c *Child) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.children[c] = struct{}{}
+	return !g.closing
+}
+
+func (g *Group) forget(c *Child) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.children, c)
+}
+
+func (g *Group) isClosing() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.closing
+}
+
+func (g *Group) snapshot() []*Child {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	list := make([]*Child, 0, len(g.children))
+	for c := range g.children {
+		list = append(list, c)
+	}
+	return list
+}
+
+// each ends all trees at once: every tree is struck before the first is waited for. The survivors of all of them are
+// reported as one.
+func (g *Group) each(deadline time.Time, end func(*Child, time.Time) error) error {
+	list := g.snapshot()
+	if len(list) > 1 {
+		for _, c := range list {
+			c.strike()
+		}
+	}
+	var merged DrainError
+	var errs []error
+	for _, c := range list {
+		err := end(c, deadline)
+		if d, ok := errors.AsType[*DrainError](err); ok {
+			merged.Survivors = append(merged.Survivors, d.Survivors...)
+			errs = append(errs, d.Err)
+		} else if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	merged.Err = errors.Join(errs...)
+	if len(merged.Survivors) > 0 {
+		return &merged
+	}
+	return merged.Err
+}

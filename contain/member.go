@@ -23,5 +23,5 @@ func (m Member) String() string {
 	if m.State != 0 {
 		state = string(rune(m.State))
 	}
-	return fmt.Sprintf("pid %d %q (%s)", m.PID, m.Name, state)
+	return fmt.Sprintf(`pid %d "%s" (%s)`, m.PID, m.Name, state)
 }

@@ -15,6 +15,9 @@ type Sealed = sealed.Strings
 func Seal(list ...string) Sealed { return sealed.Of(list...) }
 
 // Spec says what [Group.Start] starts. It does no lookup and no inheriting of its own: what is not given is absent.
+//
+// The child leads a process group of its own, so that a child that signals "its group" (kill 0) does not hit us. On a
+// terminal it is therefore a background job, and cannot read from it.
 type Spec struct {
 	// Path is the file to execute, used as it is: no search of PATH.
 	Path string
@@ -39,10 +42,12 @@ type ExitStatus struct {
 	Signal syscall.Signal
 	// Core says that the kernel reports a core dump.
 	Core bool
+	// Lost says that the status is not known, because somebody else in this program waited for our child.
+	Lost bool
 	// CPU is the user and system time of the process and of the descendants that it waited for, as the kernel counts
 	// them; 0 where the system does not tell.
 	CPU time.Duration
 }
 
 // Exited reports whether the process ended by itself, with an exit code.
-func (s ExitStatus) Exited() bool { return s.Signal == 0 }
+func (s ExitStatus) Exited() bool { return s.Signal == 0 && !s.Lost }

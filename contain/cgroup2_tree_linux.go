@@ -1,0 +1,188 @@
+package contain
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// cgroup2Tree is one leaf and who is in it and below it.
+type cgroup2Tree struct {
+	path   string
+	leader *leader
+
+	// mu guards dir, for moments: everything done with it is quick.
+	mu  sync.Mutex
+	dir int // the leaf's descriptor, -1 when it is closed
+}
+
+// listDepth is how deep nested cgroups are listed. Deeper members are killed like all, and count for empty.
+const listDepth = 64
+
+func (t *cgroup2Tree) first() *leader { return t.leader }
+
+// withDir calls f with the leaf's descriptor, or returns [os.ErrProcessDone] if the leaf is removed.
+func (t *cgroup2Tree) withDir(f func(dir int) error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.dir < 0 {
+		return os.ErrProcessDone
+	}
+	return f(t.dir)
+}
+
+func (t *cgroup2Tree) strike() error {
+	err := t.withDir(cgroupKill)
+	if errors.Is(err, os.ErrProcessDone) || isGone(err) {
+		return nil
+	}
+	return err
+}
+
+func (t *cgroup2Tree) empty() (empty bool, err error) {
+	err = t.withDir(func(dir int) error {
+		populated, err := cgroupPopulated(dir)
+		empty = err == nil && !populated
+		return err
+	})
+	if errors.Is(err, os.ErrProcessDone) {
+		return true, nil
+	}
+	return empty, err
+}
+
+func (t *cgroup2Tree) pids() (pids []int, err error) {
+	err = t.withDir(func(dir int) error {
+		pids, err = cgroupPIDs(dir, nil, listDepth)
+		return err
+	})
+	if errors.Is(err, os.ErrProcessDone) {
+		err = nil
+	}
+	return pids, err
+}
+
+func (t *cgroup2Tree) members() ([]Member, error) {
+	pids, err := t.pids()
+	if err != nil {
+		return nil, bare(err)
+	}
+	// A cgroup does not list zombies. The first process is one until its tree is closed.
+	_ = t.leader.pinned(func(pid int) error {
+		if !slices.Contains(pids, pid) {
+			pids = append(pids, pid)
+		}
+		return nil
+	})
+	members := make([]Member, 0, len(pids))
+	for _, pid := range pids {
+		if pid == 0 {
+			members = append(members, Member{}) // alive, and not to be seen from our pid namespace
+			continue
+		}
+		switch p, err := readProcess(pid); {
+		case err == nil:
+			members = append(members, p.member())
+		case !errors.Is(err, os.ErrProcessDone):
+			members = append(members, Member{PID: pid})
+		}
+	}
+	return members, nil
+}
+
+// signal goes by identity: a pidfd is opened for a listed id, and used only if a process of that id is in the tree
+// afterwards too. If the id was recycled in between, the pidfd is that of the dead member, and reaches nobody; or it is
+// that of a stranger, who is not in the tree.
+func (t *cgroup2Tree) signal(sig syscall.Signal) error {
+	pids, err := t.pids()
+	if err != nil {
+		return bare(err)
+	}
+	sent := false
+	var errs []error
+	for _, pid := range pids {
+		if pid == 0 {
+			continue
+		}
+		switch err := t.signalMember(pid, sig); {
+		case err == nil:
+			sent = true
+		case !errors.Is(err, os.ErrProcessDone):
+			errs = append(errs, err)
+		}
+	}
+	if !sent && len(errs) == 0 {
+		return os.ErrProcessDone
+	}
+	return errors.Join(errs...)
+}
+
+func (t *cgroup2Tree) signalMember(pid int, sig syscall.Signal) error {
+	fd, err := unix.PidfdOpen(pid, 0)
+	switch {
+	case err == nil:
+		defer func() { _ = unix.Close(fd) }()
+		if !t.holds(pid) {
+			return os.ErrProcessDone
+		}
+		err = ignoringEINTR(func() error { return unix.PidfdSendSignal(fd, sig, nil, 0) })
+	case errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM):
+		// No pidfd here. What is left is to look who has the id, immediately before using it.
+		if !t.holds(pid) {
+			return os.ErrProcessDone
+		}
+		err = unix.Kill(pid, sig)
+	}
+	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL) {
+		// EINVAL: not the leader of a thread group, so not a process any more.
+		return os.ErrProcessDone
+	}
+	return err
+}
+
+// holds reports whether the process pid is in the leaf or below it.
+func (t *cgroup2Tree) holds(pid int) bool {
+	text, err := readSmall("/proc/" + strconv.Itoa(pid) + "/cgroup")
+	if err != nil {
+		return false
+	}
+	path, err := parseSelfCgroup(text)
+	if err != nil {
+		return false
+	}
+	// The names of the base, the group and the leaf together are unique on the host.
+	names := strings.Split(t.path, "/")
+	return strings.Contains(path+"/", "/"+strings.Join(names[len(names)-3:], "/")+"/")
+}
+
+func (t *cgroup2Tree) end(deadline time.Time) error {
+	if err := drain(t, deadline); err != nil {
+		return err
+	}
+	// Its tree is empty, so it is dead, or a moment away from being waited for.
+	if err := t.leader.reap(deadline); err != nil {
+		return &DrainError{Err: err}
+	}
+	return t.remove(deadline)
+}
+
+// remove removes the leaf, and what members have made below it.
+func (t *cgroup2Tree) remove(deadline time.Time) error {
+	if err := removeCgroup(unix.AT_FDCWD, t.path, deadline); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.dir >= 0 {
+		_ = unix.Close(t.dir)
+		t.dir = -1
+	}
+	return nil
+}

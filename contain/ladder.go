@@ -1,0 +1,113 @@
+package contain
+
+import (
+	"context"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A mechanism is one way of holding trees. Each has a file of its own; [mechanisms] lists those of a system.
+type mechanism interface {
+	// probe says what the mechanism gives and whether it is to be had. It answers from memory after the first time.
+	probe() Rung
+	// open makes the place of one group. After an error the mechanism is probed anew.
+	open() (place, error)
+}
+
+// A place is where one group keeps its trees.
+type place interface {
+	// start starts a command as the first process of a new tree. When ctx ends it gives up as soon as the system lets it,
+	// and then no child is left.
+	start(ctx context.Context, spec Spec) (tree, error)
+	// doom kills, where the mechanism can, whatever is between fork and exec. Nothing will start here again.
+	doom()
+	// remove removes the place. Every tree has been ended.
+	remove(deadline time.Time) error
+}
+
+// A tree is one started command with its descendants.
+type tree interface {
+	first() *leader
+	// strike kills all members at once and does not wait.
+	strike() error
+	// empty reports whether no member is alive; a zombie is not.
+	empty() (bool, error)
+	members() ([]Member, error)
+	// signal sends sig to every member, or returns [os.ErrProcessDone].
+	signal(sig syscall.Signal) error
+	// end kills what is left, verifies that the tree is empty, reaps the first process and removes what held them, in this
+	// order: as long as the first process is not reaped, no stranger can be given its id, which is also that of its
+	// process group. After an error it can be called again.
+	end(deadline time.Time) error
+}
+
+// host is this system's ladder.
+var host = sync.OnceValue(func() *ladder { return &ladder{mechanisms()} })
+
+// A ladder is a list of mechanisms, strongest first.
+type ladder struct{ mechanisms []mechanism }
+
+func (l *ladder) report() HostReport {
+	var h HostReport
+	for _, m := range l.mechanisms {
+		h.Rungs = append(h.Rungs, m.probe())
+	}
+	return h
+}
+
+// group makes a group on the first rung that has what is asked for.
+func (l *ladder) group(opts Options) (*Group, error) {
+	if err := opts.Limits.check(); err != nil {
+		return nil, err
+	}
+	refusal := &UnsupportedError{Missing: opts.Require, Asked: opts.Mechanism}
+	for _, m := range l.mechanisms {
+		rung := m.probe()
+		fits := opts.Mechanism == "" || opts.Mechanism == rung.Mechanism
+		if fits && rung.Available && rung.Guarantees.Has(opts.Require) {
+			p, err := m.open()
+			if err == nil {
+				return newGroup(rung, p), nil
+			}
+			// The probe's answer no longer holds. Ask anew, for the reason; if it has one no more, the error is the reason.
+			if rung = m.probe(); rung.Available {
+				rung.Available, rung.Reason, rung.Err = false, "it refused a group: "+err.Error(), err
+			}
+		}
+		refusal.Rungs = append(refusal.Rungs, rung)
+		if fits && rung.Available && refusal.Best == "" {
+			refusal.Best, refusal.Missing = rung.Mechanism, opts.Require&^rung.Guarantees
+		}
+	}
+	return nil, refusal
+}
+
+// How long drain sleeps between two looks, and two strikes: short enough for a single process, which is gone in less
+// than a millisecond, and long enough not to take the processor from a thousand that are dying.
+const (
+	drainPaceMin = 50 * time.Microsecond
+	drainPaceMax = 5 * time.Millisecond
+)
+
+// drain kills until the tree is empty. It strikes again and again, because a fork may race with the first strike, and
+// a member may have been out of reach when it came.
+func drain(t tree, deadline time.Time) error {
+	for pace := drainPaceMin; ; pace = min(2*pace, drainPaceMax) {
+		empty, err := t.empty()
+		if empty {
+			return nil
+		}
+		if strikeErr := t.strike(); err == nil {
+			err = strikeErr
+		}
+		if !time.Now().Before(deadline) {
+			members, membersErr := t.members()
+			if err == nil {
+				err = membersErr
+			}
+			return &DrainError{Survivors: alive(members), Err: err}
+		}
+		time.Sleep(pace)
+	}
+}

@@ -1,0 +1,126 @@
+package contain
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// process is what /proc/PID/stat tells of a process.
+type process struct {
+	pid, parent, group int
+	name               string
+	state              byte
+	flags              uint64
+	start              uint64
+}
+
+// forkedNoExec is the kernel's PF_FORKNOEXEC: forked, but did not exec.
+const forkedNoExec = 0x40
+
+func (p process) member() Member {
+	quoted := strconv.Quote(p.name)
+	return Member{PID: p.pid, Parent: p.parent, Start: p.start, State: p.state, Name: quoted[1 : len(quoted)-1]}
+}
+
+var errStat = errors.New("malformed stat line of a process")
+
+// parseStat reads a /proc/PID/stat line. The name stands in parentheses and may itself hold parentheses, white space
+// and line breaks, so it ends at the last closing one.
+func parseStat(line []byte) (process, error) {
+	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
+	if open < 0 || end < open {
+		return process{}, errStat
+	}
+	p := process{name: string(line[open+1 : end])}
+	fields := strings.Fields(string(line[end+1:])) // the third field of the line is fields[0]
+	if len(fields) < 20 || len(fields[0]) != 1 {
+		return process{}, errStat
+	}
+	p.state = fields[0][0]
+	var errs [5]error
+	p.pid, errs[0] = strconv.Atoi(strings.TrimSpace(string(line[:open])))
+	p.parent, errs[1] = strconv.Atoi(fields[1])
+	p.group, errs[2] = strconv.Atoi(fields[2])
+	p.flags, errs[3] = strconv.ParseUint(fields[6], 10, 64)
+	p.start, errs[4] = strconv.ParseUint(fields[19], 10, 64)
+	if errors.Join(errs[:]...) != nil || p.pid < 0 || p.parent < 0 {
+		return process{}, errStat
+	}
+	return p, nil
+}
+
+// readProcess looks one process up. A process that is gone is [os.ErrProcessDone].
+func readProcess(pid int) (process, error) {
+	line, err := readSmall("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
+			return process{}, os.ErrProcessDone
+		}
+		return process{}, err
+	}
+	return parseStat(line)
+}
+
+// readSmall reads a file of the kernel's in one piece, without the poller and the regrowing of [os.ReadFile].
+func readSmall(path string) ([]byte, error) {
+	fd, err := openat(unix.AT_FDCWD, path, unix.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	return readFd(fd)
+}
+
+func readFd(fd int) ([]byte, error) {
+	buf := make([]byte, 0, 1024)
+	for {
+		n := 0
+		err := ignoringEINTR(func() (err error) {
+			n, err = unix.Read(fd, buf[len(buf):cap(buf)])
+			return err
+		})
+		if err != nil || n == 0 {
+			return buf, err
+		}
+		if buf = buf[:len(buf)+n]; len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+	}
+}
+
+func openat(dir int, path string, flags int) (fd int, err error) {
+	err = ignoringEINTR(func() (err error) {
+		fd, err = unix.Openat(dir, path, flags|unix.O_CLOEXEC, 0)
+		return err
+	})
+	return fd, err
+}
+
+// groupMembers lists the members of a process group, zombies included. It walks the whole process table.
+func groupMembers(pgid int) ([]Member, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, bare(err)
+	}
+	defer func() { _ = dir.Close() }()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, bare(err)
+	}
+	var members []Member
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if p, err := readProcess(pid); err == nil && p.group == pgid {
+			members = append(members, p.member())
+		}
+	}
+	return members, nil
+}
