@@ -35,6 +35,8 @@ type Backend interface {
 	Close() error
 }
 
+// A Backend with a StdinErr() error method is asked, before Close, what went wrong with the source of its input.
+
 // Teardown is what is known of the tree after it was killed.
 type Teardown struct {
 	// Mechanism and Guarantees say what held the tree; "" and 0 where there was no process.
@@ -56,6 +58,7 @@ type Finished struct {
 	// Status is what the child itself did in the end, nil when unknown.
 	Status *contain.ExitStatus
 	// Stdout and Stderr are the streams as the child wrote them. They go through the policies and tees of the command.
+	// The Process keeps these slices and copies nothing: they must not be changed afterwards.
 	Stdout, Stderr []byte
 	// Duration is how long the run took.
 	Duration time.Duration

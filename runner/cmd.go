@@ -1,6 +1,9 @@
 package runner
 
 import (
+	"fmt"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/boombox-go/boombox/contain"
@@ -11,6 +14,7 @@ import (
 // printer shows them.
 type Cmd struct {
 	argv contain.Sealed
+	taps []func(StreamID, []byte)
 
 	// Dir is the working directory; empty means ours.
 	Dir string
@@ -22,10 +26,11 @@ type Cmd struct {
 	Output Streams
 	// Timeout kills the whole tree when it runs out, counted from the start. 0 means none; a negative value is refused.
 	Timeout time.Duration
-	// IdleTimeout kills the whole tree when neither stream has given a byte for that long. 0 means none.
+	// IdleTimeout kills the whole tree when neither stream has given a byte for that long. 0 means none; a negative
+	// value is refused. Time that a Tee takes does not count as idle.
 	IdleTimeout time.Duration
 	// Grace is the time between the request to end (SIGTERM to the tree) and the kill when a timeout, a cancel or
-	// an overflow ends the run. 0 kills at once.
+	// an overflow ends the run. 0 kills at once; a negative value is refused.
 	Grace time.Duration
 	// Require are guarantees without which the start is refused.
 	Require contain.Guarantee
@@ -34,7 +39,8 @@ type Cmd struct {
 }
 
 // Command describes the program name with args. A name without a path separator is looked up in the PATH of the
-// child's own environment when the command starts.
+// child's own environment when the command starts. A name with one is taken as it is, relative to our own working
+// directory, whatever Dir says.
 func Command(name string, args ...string) *Cmd {
 	return &Cmd{argv: contain.Seal(append([]string{name}, args...)...)}
 }
@@ -42,14 +48,108 @@ func Command(name string, args ...string) *Cmd {
 // Argv is the program as it was named and its arguments. It reveals them: keep it out of logs.
 func (c *Cmd) Argv() []string { return c.argv.Reveal() }
 
-// CommandLine is the whole command as a person would type it in a shell. It reveals the arguments.
-func (c *Cmd) CommandLine() string { panic("unbuilt") }
+// CommandLine is the whole command as a person would type it in a POSIX shell. It reveals the arguments.
+func (c *Cmd) CommandLine() string {
+	argv := c.argv.Reveal()
+	for i, arg := range argv {
+		argv[i] = shellQuote(arg)
+	}
+	return strings.Join(argv, " ")
+}
 
-// Program is the base name of the program, safe to show.
-func (c *Cmd) Program() string { panic("unbuilt") }
+// Program is the base name of the program, bounded and without control characters: safe to show.
+func (c *Cmd) Program() string { return programName(c.argv.Reveal()) }
 
-// Clone is a copy that can be changed freely.
-func (c *Cmd) Clone() *Cmd { panic("unbuilt") }
+// Clone is a copy that can be changed freely. A reader given with [StdinStream] is shared: it feeds one start of
+// either.
+func (c *Cmd) Clone() *Cmd {
+	clone := *c
+	clone.taps = c.taps[:len(c.taps):len(c.taps)]
+	return &clone
+}
 
-// String shows the program's base name and the number of arguments.
-func (c *Cmd) String() string { panic("unbuilt") }
+// Tapped is a clone whose output tap sees as well: every chunk of both streams as it was read, in the order of arrival,
+// whatever the policies and the user's own tees do. Calls never overlap. The chunk is valid during the call alone and
+// must not be changed. When the run is settled, no further call comes. A panic in tap is treated as one in a Tee. It is
+// what a recorder uses.
+func (c *Cmd) Tapped(tap func(id StreamID, chunk []byte)) *Cmd {
+	clone := c.Clone()
+	clone.taps = append(clone.taps, tap)
+	return clone
+}
+
+// Validate says whether the command makes sense, as far as that can be told without a start: nil, or an
+// [*InvalidError]. Every Runner refuses in its Start what Validate refuses.
+func (c *Cmd) Validate() error {
+	argv := c.argv.Reveal()
+	switch {
+	case len(argv) == 0 || argv[0] == "":
+		return c.invalid("Command", "no program is named")
+	case anyHas(argv, "\x00"):
+		return c.invalid("Command", "an argument holds a NUL byte")
+	case strings.Contains(c.Dir, "\x00"):
+		return c.invalid("Dir", "it holds a NUL byte")
+	case c.Timeout < 0:
+		return c.invalid("Timeout", "it is negative")
+	case c.IdleTimeout < 0:
+		return c.invalid("IdleTimeout", "it is negative")
+	case c.Grace < 0:
+		return c.invalid("Grace", "it is negative")
+	}
+	for id, s := range [...]Stream{Stdout: c.Output.Stdout, Stderr: c.Output.Stderr} {
+		if s.MaxBytes < 0 {
+			return c.invalid("Output", StreamID(id).String()+" has a negative MaxBytes")
+		}
+		if s.Policy < Fail || s.Policy > Discard {
+			return c.invalid("Output", StreamID(id).String()+" has an unknown policy")
+		}
+	}
+	if reason := c.Env.invalid(); reason != "" {
+		return c.invalid("Env", reason)
+	}
+	if c.Stdin.spent() {
+		return c.invalid("Stdin", "its reader was used before")
+	}
+	return nil
+}
+
+func (c *Cmd) invalid(field, reason string) error {
+	return &InvalidError{Program: c.Program(), Field: field, Reason: reason}
+}
+
+// describe is what the printers show.
+func (c Cmd) describe() string {
+	argv := c.argv.Reveal()
+	return fmt.Sprintf("command %q with %d args", programName(argv), max(len(argv)-1, 0))
+}
+
+func programName(argv []string) string {
+	if len(argv) == 0 || argv[0] == "" {
+		return ""
+	}
+	return plain(filepath.Base(argv[0]))
+}
+
+func anyHas(list []string, sub string) bool {
+	for _, s := range list {
+		if strings.Contains(s, sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// shellQuote quotes s for a POSIX shell, unless it is plain enough to stand as it is.
+func shellQuote(s string) string {
+	safe := s != ""
+	for _, r := range s {
+		if !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_", r) {
+			safe = false
+			break
+		}
+	}
+	if safe {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,8 +1,12 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"time"
 
 	"github.com/boombox-go/boombox/contain"
 )
@@ -39,22 +43,211 @@ const (
 	StartNotFound      StartKind = "not-found"
 	StartNotExecutable StartKind = "not-executable"
 	StartBadDir        StartKind = "bad-dir"
-	StartOther         StartKind = "other"
+	// StartBadStdin: the file of [StdinFrom] cannot be opened.
+	StartBadStdin StartKind = "bad-stdin"
+	StartOther    StartKind = "other"
 )
 
-// StartError reports that a command could not be started. Nothing is left of it.
+// phrase is the kind in words.
+func (k StartKind) phrase() string {
+	switch k {
+	case StartNotFound:
+		return "program not found"
+	case StartNotExecutable:
+		return "program is not executable"
+	case StartBadDir:
+		return "working directory cannot be used"
+	case StartBadStdin:
+		return "input file cannot be opened"
+	default:
+		return "start failed"
+	}
+}
+
+// StartError reports that a command could not be started. Nothing is left of it. It names the program alone: never an
+// argument, a path or a directory.
 type StartError struct {
 	// Program is the base name of the program.
 	Program string
 	Kind    StartKind
-	// Err is the system's refusal; nil when there was none.
+	// Err is the system's refusal, without the path that the system puts into it; nil when there was none.
 	Err error
 }
 
 func (e *StartError) Error() string {
-	s := fmt.Sprintf("runner: cannot start %q: %s", e.Program, e.Kind)
+	s := fmt.Sprintf("runner: cannot start %q: %s", plain(e.Program), e.Kind.phrase())
 	if e.Err != nil {
-		s += ": " + e.Err.Error()
+		s += ": " + plain(e.Err.Error())
 	}
 	return s
+}
+
+// Is makes the error match the sentinel of its kind.
+func (e *StartError) Is(target error) bool {
+	switch e.Kind {
+	case StartNotFound:
+		return target == ErrNotFound
+	case StartNotExecutable:
+		return target == ErrNotExecutable
+	case StartBadDir:
+		return target == ErrBadDir
+	default:
+		return false
+	}
+}
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// InvalidError reports a command that makes no sense, before anything was tried.
+type InvalidError struct {
+	// Program is the base name of the program.
+	Program string
+	// Field is the field of [Cmd] that is wrong, "Command" for its name and arguments.
+	Field string
+	// Reason says in a few words what is wrong with it. It shows no value.
+	Reason string
+}
+
+func (e *InvalidError) Error() string {
+	return fmt.Sprintf("runner: invalid command %q: %s: %s", plain(e.Program), e.Field, e.Reason)
+}
+
+// Is makes the error match [ErrInvalid].
+func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
+
+// CancelError reports that the caller ended the run: the context of [Run] ended, or [Process.Cancel] or
+// [Process.Close] was called.
+type CancelError struct {
+	program string
+	cause   error
+	result  *Result
+}
+
+// cancelError makes a CancelError; result is nil when nothing was started.
+func cancelError(program string, cause error, result *Result) *CancelError {
+	if cause == nil {
+		cause = context.Canceled
+	}
+	return &CancelError{program: program, cause: cause, result: result}
+}
+
+func (e *CancelError) Error() string {
+	s := fmt.Sprintf("runner: %q was cancelled: %s", e.program, plain(e.cause.Error()))
+	if err := e.teardown(); err != nil {
+		s += "; its tree could not be ended: " + plain(err.Error())
+	}
+	return s
+}
+
+// Result is what the run had come to; nil when it was never started.
+func (e *CancelError) Result() *Result { return e.result }
+
+// Is makes the error match [ErrCancelled], and what the teardown's error matches if there was one.
+func (e *CancelError) Is(target error) bool {
+	return target == ErrCancelled || errors.Is(e.teardown(), target)
+}
+
+// As finds the teardown's error, such as a [*contain.DrainError].
+func (e *CancelError) As(target any) bool { return errors.As(e.teardown(), target) }
+
+// Unwrap is the cause: [context.Cause] of the context that ended.
+func (e *CancelError) Unwrap() error { return e.cause }
+
+func (e *CancelError) teardown() error {
+	if e.result == nil {
+		return nil
+	}
+	return e.result.Teardown().Err
+}
+
+// ExitError reports a run that is over and did not succeed. Its text names the program and the outcome alone; the
+// Result, which holds the output, is to be had through [ExitError.Result].
+type ExitError struct {
+	result *Result
+	// truncated says that the run exited with 0 and its output is not whole.
+	truncated bool
+}
+
+// Result is the run.
+func (e *ExitError) Result() *Result { return e.result }
+
+func (e *ExitError) Error() string {
+	r := e.result.in()
+	s := fmt.Sprintf("runner: %q ", r.program)
+	switch o := r.outcome; o.kind {
+	case KindExited:
+		if o.code == 0 && e.truncated {
+			s += "succeeded, and part of its output was dropped"
+		} else if o.code == 0 && r.stdinErr != nil {
+			s += "succeeded, and the source of its input failed: " + plain(r.stdinErr.Error())
+		} else {
+			s += o.String()
+		}
+	case KindSignalled:
+		s += "was ended by signal " + signalName(o.signal)
+	case KindTimedOut:
+		s += after("timed out", r.timeout)
+	case KindIdleTimedOut:
+		s += after("gave no output and timed out", r.idle)
+	case KindOverflowed:
+		s += "was ended because its output passed a cap"
+		for _, c := range [...]*captured{&r.stdout, &r.stderr} {
+			if c.overflowed() {
+				s += fmt.Sprintf(" (%d bytes on %s)", c.max, c.id)
+			}
+		}
+	default:
+		s += "was cancelled"
+	}
+	return s
+}
+
+// after names the deadline, unless it is unknown, as in a run that was scripted as timed out.
+func after(what string, d time.Duration) string {
+	if d == 0 {
+		return what
+	}
+	return what + " after " + d.String()
+}
+
+// Is makes the error match [ErrUnsuccessful] and the sentinel of its outcome.
+func (e *ExitError) Is(target error) bool {
+	switch target {
+	case ErrUnsuccessful:
+		return true
+	case ErrTimedOut:
+		return e.result.Outcome() == TimedOut
+	case ErrIdleTimedOut:
+		return e.result.Outcome() == IdleTimedOut
+	case ErrOverflowed:
+		return e.truncated || e.result.Outcome() == Overflowed
+	case ErrCancelled:
+		return e.result.Outcome() == Cancelled
+	default:
+		return false
+	}
+}
+
+// Unwrap is the error of the input source, when that is all that went wrong.
+func (e *ExitError) Unwrap() error { return e.result.StdinErr() }
+
+// bare strips the path from a system's refusal: it may be a working directory or an argument.
+func bare(err error) error {
+	for {
+		var (
+			path *fs.PathError
+			link *os.LinkError
+			call *os.SyscallError
+		)
+		switch {
+		case errors.As(err, &path):
+			err = path.Err
+		case errors.As(err, &link):
+			err = link.Err
+		case errors.As(err, &call):
+			err = call.Err
+		default:
+			return err
+		}
+	}
 }

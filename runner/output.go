@@ -2,6 +2,23 @@ package runner
 
 import "io"
 
+// StreamID tells the two output streams apart.
+type StreamID int
+
+// The output streams.
+const (
+	Stdout StreamID = iota
+	Stderr
+)
+
+// String is "stdout" or "stderr".
+func (id StreamID) String() string {
+	if id == Stderr {
+		return "stderr"
+	}
+	return "stdout"
+}
+
 // Policy says what becomes of output beyond a stream's cap. The stream is always read to its end, so that the child
 // never blocks on a full pipe.
 type Policy int
@@ -28,8 +45,18 @@ type Stream struct {
 	// MaxBytes is the most that is kept, in bytes; 0 means [DefaultMaxBytes]. A negative value is refused.
 	MaxBytes int64
 	// Tee, if not nil, gets every byte as it is read, before the policy and beyond the cap, from one goroutine. Its
-	// error or panic stops the tee alone and is told by [Result.TeeErr]; the capture goes on.
+	// error or panic stops the tee alone and is told by [Result.TeeErr]; the capture goes on. A tee that is slow slows
+	// the child down, as a slow reader of a pipe does. One that is still writing 500 ms after the tree of a run that
+	// timed out, overflowed or was cancelled is gone is abandoned: the run is over without it.
 	Tee io.Writer
+}
+
+// max is the cap that applies.
+func (s Stream) max() int64 {
+	if s.MaxBytes == 0 {
+		return DefaultMaxBytes
+	}
+	return s.MaxBytes
 }
 
 // Streams says how both output streams are captured.

@@ -1,0 +1,106 @@
+package runner
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/boombox-go/boombox/contain"
+)
+
+// arbiter decides how a run ended. The rule:
+//
+//   - The first event that is recorded wins. Recording happens under one mutex, before any signal is sent and before
+//     anything is drained; whoever records first starts the ending, everybody else changes nothing.
+//   - Before a deadline, an idle deadline or a cancel is recorded, the child is polled. A child that has ended already
+//     wins, as Exited or Signalled, although nobody had heard of it yet: a natural end that came first stays natural.
+//   - An overflow is as old as the bytes that make it, and these were written before the end that a poll could find.
+//     So an overflow does not ask, and it even replaces a natural end that is recorded, while the last bytes are still
+//     being read: whether a run overflowed depends on what was written, not on who was faster. It does not replace
+//     another event.
+//   - What the child does after the decision (exit 0 within the grace, say) is its Status, never the outcome.
+type arbiter struct {
+	poll func() (contain.ExitStatus, bool)
+	// decided is closed when there is an outcome.
+	decided chan struct{}
+
+	mu      sync.Mutex
+	outcome Outcome
+	cause   error
+	at      time.Time
+	// closed is set when the outcome has become part of a Result.
+	closed bool
+}
+
+var errBackend = errors.New("runner: backend says that the child has ended, and not how")
+
+// ended records the child's own end, which the backend has reported.
+func (a *arbiter) ended() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.outcome != (Outcome{}) {
+		return
+	}
+	if status, ok := a.poll(); ok {
+		a.record(naturalEnd(status), nil)
+		return
+	}
+	a.record(Cancelled, errBackend)
+}
+
+// interrupt offers a deadline or a cancel. It reports whether the event was recorded.
+func (a *arbiter) interrupt(event Outcome, cause error) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.outcome != (Outcome{}) {
+		return false
+	}
+	if status, ok := a.poll(); ok {
+		a.record(naturalEnd(status), nil)
+		return false
+	}
+	a.record(event, cause)
+	return true
+}
+
+// overflow records that a stream passed its cap.
+func (a *arbiter) overflow() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.outcome == (Outcome{}):
+		a.record(Overflowed, nil)
+	case a.outcome.natural() && !a.closed:
+		a.outcome = Overflowed
+	}
+}
+
+func (a *arbiter) record(o Outcome, cause error) {
+	a.outcome, a.cause, a.at = o, cause, time.Now()
+	close(a.decided)
+}
+
+// current is the outcome as it stands.
+func (a *arbiter) current() Outcome {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.outcome
+}
+
+// close makes the outcome final.
+func (a *arbiter) close() (o Outcome, cause error, at time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	return a.outcome, a.cause, a.at
+}
+
+// natural reports whether the process ended by itself.
+func (o Outcome) natural() bool { return o.kind == KindExited || o.kind == KindSignalled }
+
+func naturalEnd(s contain.ExitStatus) Outcome {
+	if s.Exited() {
+		return Exited(s.Code)
+	}
+	return Signalled(s.Signal)
+}

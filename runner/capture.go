@@ -1,0 +1,158 @@
+package runner
+
+// The sizes of capture chunks, in bytes. The first is small, so that a quiet child costs little; each is twice the one
+// before, up to maxChunk, at which the cost of a read no longer shows.
+const (
+	minChunk = 2 << 10
+	maxChunk = 1 << 20
+	// minRoom is the least worth a read: a chunk with less room is left as it is.
+	minRoom = 512
+)
+
+// sink keeps what one stream's policy lets it keep. It has no goroutine and no lock: whoever owns it feeds it. Bytes
+// are read straight into its chunks (room, then wrote), or given whole (add), and what it keeps depends on the bytes
+// alone, never on how they were cut.
+type sink struct {
+	policy Policy
+	max    int64
+	// chunks hold what is kept, and for Tail up to one chunk more than max.
+	chunks [][]byte
+	held   int64
+	total  int64
+	// scratch is read into when nothing is kept any more.
+	scratch []byte
+	spare   []byte
+	one     [1][]byte
+}
+
+func (s *sink) init(stream Stream) { s.policy, s.max = stream.Policy, stream.max() }
+
+// keeps reports whether any further byte can be kept.
+func (s *sink) keeps() bool {
+	switch s.policy {
+	case Discard:
+		return false
+	case Tail:
+		return s.max > 0
+	default:
+		return s.held < s.max
+	}
+}
+
+// room is where the next bytes are to be read to.
+func (s *sink) room() []byte {
+	if !s.keeps() {
+		if s.scratch == nil {
+			s.scratch = make([]byte, minChunk)
+		}
+		return s.scratch
+	}
+	size := minChunk
+	if n := len(s.chunks); n > 0 {
+		last := s.chunks[n-1]
+		if free := last[len(last):cap(last)]; len(free) >= minRoom {
+			return free
+		}
+		size = min(2*max(cap(last), minChunk), maxChunk)
+	}
+	if s.spare != nil {
+		s.push(s.spare[:0])
+		s.spare = nil
+	} else {
+		s.push(make([]byte, 0, size))
+	}
+	last := s.chunks[len(s.chunks)-1]
+	return last[:cap(last)]
+}
+
+func (s *sink) push(chunk []byte) {
+	if s.chunks == nil {
+		s.chunks = s.one[:0]
+	}
+	s.chunks = append(s.chunks, chunk)
+}
+
+// wrote takes the first n bytes of the last room, and returns them.
+func (s *sink) wrote(n int) []byte {
+	s.total += int64(n)
+	if !s.keeps() {
+		read := s.scratch[:n:n]
+		if n == len(s.scratch) && n < maxChunk/4 {
+			s.scratch = make([]byte, 2*n)
+		}
+		return read
+	}
+	end := len(s.chunks) - 1
+	last := s.chunks[end]
+	read := last[len(last) : len(last)+n : len(last)+n]
+	s.chunks[end] = last[:len(last)+s.admit(n)]
+	s.drop()
+	return read
+}
+
+// add takes b whole, and keeps it as it is, without a copy.
+func (s *sink) add(b []byte) {
+	s.total += int64(len(b))
+	if len(b) == 0 || !s.keeps() {
+		return
+	}
+	if s.policy == Tail && int64(len(b)) > s.max {
+		b = b[int64(len(b))-s.max:]
+	}
+	n := s.admit(len(b))
+	s.push(b[:n:n])
+	s.drop()
+}
+
+// admit counts n more bytes as held, or as many as the cap lets in.
+func (s *sink) admit(n int) int {
+	if s.policy != Tail {
+		n = int(min(int64(n), s.max-s.held))
+	}
+	s.held += int64(n)
+	return n
+}
+
+// drop lets go of the chunks that a Tail no longer needs.
+func (s *sink) drop() {
+	for s.policy == Tail && len(s.chunks) > 1 && s.held-int64(len(s.chunks[0])) >= s.max {
+		s.held -= int64(len(s.chunks[0]))
+		s.spare = s.chunks[0]
+		s.chunks = s.chunks[1:]
+	}
+}
+
+// overflowed reports whether the stream passed a cap that fails the run.
+func (s *sink) overflowed() bool { return s.policy == Fail && s.total > s.max }
+
+// finish hands out what was kept. The sink is not used afterwards.
+func (s *sink) finish(id StreamID) captured {
+	if excess := s.held - s.max; s.policy == Tail && excess > 0 {
+		s.chunks[0] = s.chunks[0][excess:]
+		s.held = s.max
+	}
+	return captured{id: id, policy: s.policy, max: s.max, chunks: s.chunks, held: s.held, total: s.total}
+}
+
+// captured is what was kept of one stream of a run that is over.
+type captured struct {
+	id     StreamID
+	policy Policy
+	max    int64
+	chunks [][]byte
+	held   int64
+	total  int64
+	// partial says that the stream was given up before its end.
+	partial bool
+}
+
+func (c *captured) truncated() bool  { return c.partial || c.held < c.total }
+func (c *captured) overflowed() bool { return c.policy == Fail && c.total > c.max }
+
+func (c *captured) bytes() []byte {
+	b := make([]byte, 0, c.held)
+	for _, chunk := range c.chunks {
+		b = append(b, chunk...)
+	}
+	return b
+}

@@ -1,0 +1,239 @@
+package runner
+
+import (
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// exitPatience is how long the end of a killed child is waited for. It was killed and verified by then: only a child
+// that no signal ends is not over.
+const exitPatience = 100 * time.Millisecond
+
+// run is a live [Process]: one supervisor, one pump for each stream, timers, and the arbiter between them.
+type run struct {
+	arbiter
+
+	program       string
+	backend       Backend
+	started       time.Time
+	timeout, idle time.Duration
+	grace         time.Duration
+	pumps         [2]pump
+	// pumped gets one value from each pump that ends by itself.
+	pumped chan struct{}
+	// killing is a request to kill at once.
+	killing chan struct{}
+	// hurry is closed when somebody wants a run to be over that has ended by itself and is still being read.
+	hurry     chan struct{}
+	hurryOnce sync.Once
+
+	deadline  *time.Timer
+	idleMu    sync.Mutex
+	idleTimer *time.Timer
+	idleOff   bool
+	// fed is when the last chunk was dealt with, in nanoseconds since the start.
+	fed atomic.Int64
+
+	// settled is closed when result is set.
+	settled chan struct{}
+	result  *Result
+}
+
+// Attach drives backend, which runs cmd since started, and is what a [Runner] returns. It takes backend over: it reads
+// both streams to their end, obeys the command's Timeout, IdleTimeout, Grace and Output, ends the tree when the run is
+// decided, and closes backend last. It starts one goroutine for each stream and one more; all end before the Process is
+// settled, but for one that a Tee or a foreign reader does not let go.
+func Attach(cmd *Cmd, backend Backend, started time.Time) *Process {
+	r := &run{
+		program: cmd.Program(),
+		backend: backend,
+		started: started,
+		timeout: cmd.Timeout,
+		idle:    cmd.IdleTimeout,
+		grace:   cmd.Grace,
+		pumped:  make(chan struct{}, 2),
+		killing: make(chan struct{}, 1),
+		hurry:   make(chan struct{}),
+		settled: make(chan struct{}),
+	}
+	r.arbiter.poll = backend.Poll
+	r.arbiter.decided = make(chan struct{})
+	taps := newTaps(cmd.taps)
+	for id, s := range [...]Stream{Stdout: cmd.Output.Stdout, Stderr: cmd.Output.Stderr} {
+		p := &r.pumps[id]
+		p.sink.init(s)
+		p.tee.id, p.tee.w, p.tee.tap = StreamID(id), s.Tee, taps
+		p.overflow = r.arbiter.overflow
+		p.over = func() { r.pumped <- struct{}{} }
+		if r.idle > 0 {
+			p.fed = func() { r.fed.Store(int64(time.Since(r.started))) }
+		}
+	}
+	r.pumps[Stdout].reader = backend.Stdout()
+	r.pumps[Stderr].reader = backend.Stderr()
+	r.startTimers()
+	go r.pumps[Stdout].run()
+	go r.pumps[Stderr].run()
+	go r.supervise()
+	return &Process{live: func() *run { return r }}
+}
+
+// supervise waits for the decision, ends the tree and the streams, and settles the run.
+func (r *run) supervise() {
+	r.await()
+	exited := r.backend.Exited()
+	if !r.current().natural() && r.grace > 0 && !closed(exited) {
+		r.askToEnd(exited)
+	}
+	// Only an ended child tells who else holds the streams; what the kill leaves holding them is outside the tree.
+	over := closed(exited)
+	held := over && r.backend.OutputHeld()
+	teardown := r.backend.Kill()
+	if !over && waitFor(exited, exitPatience) {
+		held = r.backend.OutputHeld()
+	}
+	status, known := r.backend.Poll()
+	held = r.drain() || held
+	var stdinErr error
+	if s, ok := r.backend.(interface{ StdinErr() error }); ok {
+		stdinErr = s.StdinErr()
+	}
+	if err := r.backend.Close(); err != nil && teardown.Err == nil {
+		teardown.Err = err
+	}
+	r.stopTimers()
+	r.settle(result{
+		status: status, statusKnown: known, pipesHeld: held, teardown: teardown, stdinErr: stdinErr,
+	})
+}
+
+// await returns when the run is decided.
+func (r *run) await() {
+	for {
+		select {
+		case <-r.decided:
+			return
+		case <-r.backend.Exited():
+			r.ended()
+			return
+		case <-r.killing:
+			// What the child makes of it is its own end.
+			r.backend.Kill()
+		}
+	}
+}
+
+// askToEnd gives the tree the grace to end by itself.
+func (r *run) askToEnd(exited <-chan struct{}) {
+	if r.backend.Terminate(syscall.SIGTERM) != nil {
+		return
+	}
+	grace := time.NewTimer(r.grace)
+	defer grace.Stop()
+	select {
+	case <-exited:
+	case <-grace.C:
+	case <-r.killing:
+	}
+}
+
+// drain waits until both streams are at their end, and sees to it that they come to it. It reports whether somebody
+// outside the tree held one open.
+func (r *run) drain() (held bool) {
+	now := time.Now()
+	var forced time.Time
+	hurry := r.hurry
+	if !r.current().natural() {
+		forced, hurry = now, nil
+	}
+	for i := range r.pumps {
+		r.pumps[i].clock(now)
+	}
+	timer := time.NewTimer(readPatience)
+	defer timer.Stop()
+	for left := len(r.pumps); left > 0; {
+		select {
+		case <-r.pumped:
+			left--
+			continue
+		case <-hurry:
+			forced, hurry = time.Now(), nil
+		case <-timer.C:
+		}
+		var next time.Time
+		for i := range r.pumps {
+			due, abandoned := r.pumps[i].hasten(time.Now(), forced)
+			if abandoned {
+				left--
+			}
+			if !due.IsZero() && (next.IsZero() || due.Before(next)) {
+				next = due
+			}
+		}
+		// A pump that is busy with a tee wants no call; it may be reading the next time.
+		wait := readPatience
+		if !next.IsZero() {
+			wait = time.Until(next)
+		}
+		timer.Reset(max(wait, time.Millisecond))
+	}
+	return r.pumps[Stdout].givenUp || r.pumps[Stderr].givenUp
+}
+
+// settle makes the Result. Nothing changes afterwards.
+func (r *run) settle(res result) {
+	for i := range r.pumps {
+		p := &r.pumps[i]
+		if p.sink.overflowed() {
+			r.overflow()
+		}
+		err := p.tee.err
+		if p.abandoned {
+			p.tee.off.Store(true)
+			err = teeError(StreamID(i), errTeeStuck)
+		}
+		if res.teeErr == nil {
+			res.teeErr = err
+		}
+	}
+	var at time.Time
+	res.outcome, res.cause, at = r.arbiter.close()
+	res.program, res.timeout, res.idle = r.program, r.timeout, r.idle
+	res.duration, res.settled = at.Sub(r.started), time.Since(r.started)
+	res.stdout = r.pumps[Stdout].captured(Stdout)
+	res.stderr = r.pumps[Stderr].captured(Stderr)
+	if res.outcome != Exited(0) {
+		res.stdinErr = nil
+	}
+	r.result = &Result{open: res.self}
+	close(r.settled)
+}
+
+// end offers an event that ends the run; when the run is decided already, it is a wish that it be over soon.
+func (r *run) end(event Outcome, cause error) {
+	if !r.interrupt(event, cause) {
+		r.hurryOnce.Do(func() { close(r.hurry) })
+	}
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func waitFor(c <-chan struct{}, atMost time.Duration) bool {
+	t := time.NewTimer(atMost)
+	defer t.Stop()
+	select {
+	case <-c:
+		return true
+	case <-t.C:
+		return false
+	}
+}

@@ -1,0 +1,58 @@
+package runner
+
+import (
+	"fmt"
+	"time"
+)
+
+// settledRun is all that a run which is over before it is played needs, in one allocation.
+type settledRun struct {
+	process Process
+	sealed  Result
+	result
+}
+
+// Settle makes the settled Process of a run that is over before it is played, without a goroutine: the streams go
+// through the policies, tees and taps of the command, standard output first, on the caller's goroutine. A stream that
+// passes a cap which fails the run turns a natural outcome into [Overflowed], as in a live run.
+func Settle(cmd *Cmd, over Finished) *Process {
+	s := &settledRun{}
+	r := &s.result
+	r.program = cmd.Program()
+	r.outcome = over.Outcome
+	if over.Status != nil {
+		r.status, r.statusKnown = *over.Status, true
+	}
+	r.timeout, r.idle = cmd.Timeout, cmd.IdleTimeout
+	r.duration, r.settled = over.Duration, over.Duration
+	r.pipesHeld, r.replayed, r.teardown = over.PipesHeld, over.Replayed, over.Teardown
+	taps := newTaps(cmd.taps)
+	r.stdout = settleStream(r, Stdout, &cmd.Output.Stdout, over.Stdout, taps)
+	r.stderr = settleStream(r, Stderr, &cmd.Output.Stderr, over.Stderr, taps)
+	if r.outcome.natural() && (r.stdout.overflowed() || r.stderr.overflowed()) {
+		r.outcome = Overflowed
+	}
+	s.sealed.open = r.self
+	s.process.result = &s.sealed
+	return &s.process
+}
+
+func settleStream(r *result, id StreamID, stream *Stream, data []byte, taps *taps) captured {
+	if len(data) > 0 && (stream.Tee != nil || taps != nil) {
+		t := tee{id: id, w: stream.Tee, tap: taps}
+		t.feed(data)
+		if r.teeErr == nil {
+			r.teeErr = t.err
+		}
+	}
+	var s sink
+	s.init(*stream)
+	s.add(data)
+	return s.finish(id)
+}
+
+// describe is what the printers show.
+func (f Finished) describe() string {
+	return fmt.Sprintf("finished run: %s after %s, %d bytes on stdout, %d on stderr", f.Outcome,
+		f.Duration.Round(time.Millisecond), len(f.Stdout), len(f.Stderr))
+}

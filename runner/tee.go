@@ -1,0 +1,105 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+)
+
+// tee feeds the onlookers of one stream: the user's Tee and the taps. An onlooker that fails or panics is dropped; what
+// is captured does not depend on it.
+type tee struct {
+	id  StreamID
+	w   io.Writer
+	tap *taps
+	err error
+	// off stops the feeding of a pump that was abandoned.
+	off atomic.Bool
+}
+
+func (t *tee) feed(chunk []byte) {
+	if t.tap != nil {
+		t.note(t.tap.feed(t.id, chunk, &t.off))
+	}
+	if t.w != nil && !t.off.Load() {
+		if err := guard(func() error { return writeAll(t.w, chunk) }); err != nil {
+			t.w = nil
+			t.note(err)
+		}
+	}
+}
+
+// note keeps the first failure.
+func (t *tee) note(err error) {
+	if t.err == nil && err != nil {
+		t.err = teeError(t.id, err)
+	}
+}
+
+func teeError(id StreamID, err error) error { return fmt.Errorf("runner: tee of %s: %w", id, err) }
+
+var (
+	errTeeStuck = errors.New("abandoned, it was still writing when the run was over")
+	errTeeCount = errors.New("invalid count from Write")
+)
+
+// writeAll gives w every byte, and goes on after a short write, as long as there is any progress.
+func writeAll(w io.Writer, b []byte) error {
+	for len(b) > 0 {
+		n, err := w.Write(b)
+		switch {
+		case err != nil:
+			return err
+		case n < 0 || n > len(b):
+			return errTeeCount
+		case n == 0:
+			return io.ErrShortWrite
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+// taps are what [Cmd.Tapped] added, fed by both streams, one chunk at a time.
+type taps struct {
+	mu   sync.Mutex
+	list []func(StreamID, []byte)
+}
+
+func newTaps(list []func(StreamID, []byte)) *taps {
+	if len(list) == 0 {
+		return nil
+	}
+	return &taps{list: append([]func(StreamID, []byte){}, list...)}
+}
+
+func (t *taps) feed(id StreamID, chunk []byte, off *atomic.Bool) (failed error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, tap := range t.list {
+		if tap == nil || off.Load() {
+			continue
+		}
+		if err := guard(func() error { tap(id, chunk); return nil }); err != nil {
+			t.list[i] = nil
+			failed = err
+		}
+	}
+	return failed
+}
+
+// guard turns a panic into an error. Of a panic's value only an error is kept: any other may hold output.
+func guard(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			if e, ok := v.(error); ok {
+				err = fmt.Errorf("panic: %w", e)
+			} else {
+				err = fmt.Errorf("panic with a %T", v)
+			}
+		}
+	}()
+	return f()
+}
