@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -115,20 +116,10 @@ func walkCgroups(dir string, found *[]string) {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
-		if strings.HasPrefix(e.Name(), "boombox") && hasNumber(e.Name(), os.Getpid()) {
+		if strings.HasPrefix(e.Name(), "boombox-") && slices.Contains(strings.Split(e.Name(), "-"), strconv.Itoa(os.Getpid())) {
 			*found = append(*found, path)
 		}
 		walkCgroups(path, found)
 	}
 }
 
-// hasNumber reports whether the decimal number n stands in name, apart from other digits.
-func hasNumber(name string, n int) bool {
-	want := strconv.Itoa(n)
-	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return r < '0' || r > '9' }) {
-		if part == want {
-			return true
-		}
-	}
-	return false
-}

@@ -1,0 +1,28 @@
+// Package boombox_test is the integration suite: real children, real containers, and an independent look at what is
+// left of them. Its labels are live, escape, forkbomb, limits and replay.
+package boombox_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/boombox-go/boombox/fixtures"
+	"github.com/boombox-go/boombox/internal/suite"
+)
+
+func TestMain(m *testing.M) { suite.Main(m) }
+
+func TestBoombox(t *testing.T) { suite.Run(t, "boombox") }
+
+// A behaviour that nobody starts is a claim without a proof.
+var _ = ReportAfterSuite("every fixture child is used", func(r Report) {
+	c := r.SuiteConfig
+	selected := len(c.FocusStrings)+len(c.SkipStrings)+len(c.FocusFiles)+len(c.SkipFiles) > 0 || c.LabelFilter != "" ||
+		r.SuiteHasProgrammaticFocus
+	if selected || !r.SuiteSucceeded {
+		return
+	}
+	Expect(fixtures.Unused()).To(BeEmpty(), "children that no spec of this suite starts")
+})
