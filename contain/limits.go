@@ -44,7 +44,7 @@ func (l Limits) check() error {
 		return &LimitError{Kind: kind, Reason: LimitInvalid, Detail: fmt.Sprintf(format, args...)}
 	}
 	if m := l.Memory; m != 0 && (m < minMemory || m > maxMemory) {
-		return invalid(LimitMemory, "%d bytes is not between %d and %d", m, minMemory, maxMemory)
+		return invalid(LimitMemory, "%d bytes is not between %d and %d", m, int64(minMemory), int64(maxMemory))
 	}
 	if n := l.Processes; n != 0 && (n < 1 || n > maxProcesses) {
 		return invalid(LimitProcesses, "%d is not between 1 and %d", n, maxProcesses)

@@ -1,6 +1,9 @@
 package contain
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Member is one process of a group, as it was when it was looked at. It never holds arguments or environment.
 type Member struct {
@@ -24,4 +27,10 @@ func (m Member) String() string {
 		state = string(rune(m.State))
 	}
 	return fmt.Sprintf(`pid %d "%s" (%s)`, m.PID, m.Name, state)
+}
+
+// escapeName makes a program's name, which the program chooses, fit for one line of a terminal.
+func escapeName(name string) string {
+	quoted := strconv.Quote(name)
+	return quoted[1 : len(quoted)-1]
 }

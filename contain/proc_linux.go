@@ -23,8 +23,7 @@ type process struct {
 const forkedNoExec = 0x40
 
 func (p process) member() Member {
-	quoted := strconv.Quote(p.name)
-	return Member{PID: p.pid, Parent: p.parent, Start: p.start, State: p.state, Name: quoted[1 : len(quoted)-1]}
+	return Member{PID: p.pid, Parent: p.parent, Start: p.start, State: p.state, Name: escapeName(p.name)}
 }
 
 var errStat = errors.New("malformed stat line of a process")
