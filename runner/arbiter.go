@@ -32,7 +32,10 @@ type arbiter struct {
 	closed bool
 }
 
-var errBackend = errors.New("runner: backend says that the child has ended, and not how")
+var (
+	errBackend = errors.New("its backend says that it has ended, and not how")
+	errLost    = errors.New("its exit status is lost: another part of this program waited for it")
+)
 
 // ended records the child's own end, which the backend has reported.
 func (a *arbiter) ended() {
@@ -41,11 +44,9 @@ func (a *arbiter) ended() {
 	if a.outcome != (Outcome{}) {
 		return
 	}
-	if status, ok := a.poll(); ok {
-		a.record(naturalEnd(status), nil)
-		return
+	if !a.recordEnd() {
+		a.record(Cancelled, errBackend)
 	}
-	a.record(Cancelled, errBackend)
 }
 
 // interrupt offers a deadline or a cancel. It reports whether the event was recorded.
@@ -55,8 +56,7 @@ func (a *arbiter) interrupt(event Outcome, cause error) bool {
 	if a.outcome != (Outcome{}) {
 		return false
 	}
-	if status, ok := a.poll(); ok {
-		a.record(naturalEnd(status), nil)
+	if a.recordEnd() {
 		return false
 	}
 	a.record(event, cause)
@@ -73,6 +73,23 @@ func (a *arbiter) overflow() {
 	case a.outcome.natural() && !a.closed:
 		a.outcome = Overflowed
 	}
+}
+
+// recordEnd records the child's own end, if it has ended.
+func (a *arbiter) recordEnd() bool {
+	status, ended := a.poll()
+	switch {
+	case !ended:
+		return false
+	case status.Lost:
+		// Nothing is invented for an end that nobody can tell.
+		a.record(Cancelled, errLost)
+	case status.Exited():
+		a.record(Exited(status.Code), nil)
+	default:
+		a.record(Signalled(status.Signal), nil)
+	}
+	return true
 }
 
 func (a *arbiter) record(o Outcome, cause error) {
@@ -97,10 +114,3 @@ func (a *arbiter) close() (o Outcome, cause error, at time.Time) {
 
 // natural reports whether the process ended by itself.
 func (o Outcome) natural() bool { return o.kind == KindExited || o.kind == KindSignalled }
-
-func naturalEnd(s contain.ExitStatus) Outcome {
-	if s.Exited() {
-		return Exited(s.Code)
-	}
-	return Signalled(s.Signal)
-}

@@ -13,8 +13,9 @@ import (
 // may be started many times, and from several goroutines. Its arguments, environment values and input are sealed: no
 // printer shows them.
 type Cmd struct {
-	argv contain.Sealed
-	taps []func(StreamID, []byte)
+	program string
+	argv    contain.Sealed
+	taps    []func(StreamID, []byte)
 
 	// Dir is the working directory; empty means ours.
 	Dir string
@@ -42,7 +43,7 @@ type Cmd struct {
 // child's own environment when the command starts. A name with one is taken as it is, relative to our own working
 // directory, whatever Dir says.
 func Command(name string, args ...string) *Cmd {
-	return &Cmd{argv: contain.Seal(append([]string{name}, args...)...)}
+	return &Cmd{program: programName(name), argv: contain.Seal(append([]string{name}, args...)...)}
 }
 
 // Argv is the program as it was named and its arguments. It reveals them: keep it out of logs.
@@ -58,7 +59,7 @@ func (c *Cmd) CommandLine() string {
 }
 
 // Program is the base name of the program, bounded and without control characters: safe to show.
-func (c *Cmd) Program() string { return programName(c.argv.Reveal()) }
+func (c *Cmd) Program() string { return c.program }
 
 // Clone is a copy that can be changed freely. A reader given with [StdinStream] is shared: it feeds one start of
 // either.
@@ -114,20 +115,19 @@ func (c *Cmd) Validate() error {
 }
 
 func (c *Cmd) invalid(field, reason string) error {
-	return &InvalidError{Program: c.Program(), Field: field, Reason: reason}
+	return &InvalidError{Program: c.program, Field: field, Reason: reason}
 }
 
 // describe is what the printers show.
 func (c Cmd) describe() string {
-	argv := c.argv.Reveal()
-	return fmt.Sprintf("command %q with %d args", programName(argv), max(len(argv)-1, 0))
+	return fmt.Sprintf("command %q with %d args", c.program, max(c.argv.Len()-1, 0))
 }
 
-func programName(argv []string) string {
-	if len(argv) == 0 || argv[0] == "" {
+func programName(name string) string {
+	if name == "" {
 		return ""
 	}
-	return plain(filepath.Base(argv[0]))
+	return plain(filepath.Base(name))
 }
 
 func anyHas(list []string, sub string) bool {

@@ -4,6 +4,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/boombox-go/boombox/contain"
 )
 
 // Env says what environment a child gets. It is a value: each method returns a changed copy. The zero value inherits
@@ -84,18 +86,26 @@ func (e Env) Names() []string {
 }
 
 // Reveal is the whole environment of a start made now, KEY=VALUE, sorted by key. It is the one way to see values.
-func (e Env) Reveal() []string {
-	vars := e.resolve()
-	list := make([]string, 0, len(vars))
-	for _, v := range vars {
+func (e Env) Reveal() []string { return e.resolve().entries() }
+
+// Lookup is the value of one variable in the environment of a start made now.
+func (e Env) Lookup(key string) (string, bool) { return e.resolve().find(key) }
+
+// envList is the environment of one start: each name once, sorted.
+type envList []envEdit
+
+func (l envList) entries() []string {
+	list := make([]string, 0, len(l))
+	for _, v := range l {
 		list = append(list, v.key+"="+v.value)
 	}
 	return list
 }
 
-// Lookup is the value of one variable in the environment of a start made now.
-func (e Env) Lookup(key string) (string, bool) {
-	for _, v := range e.resolve() {
+func (l envList) seal() contain.Sealed { return contain.Seal(l.entries()...) }
+
+func (l envList) find(key string) (string, bool) {
+	for _, v := range l {
 		if envFold(v.key) == envFold(key) {
 			return v.value, true
 		}
@@ -103,8 +113,14 @@ func (e Env) Lookup(key string) (string, bool) {
 	return "", false
 }
 
-// resolve is the environment now: each name once, sorted.
-func (e Env) resolve() []envEdit {
+// lookup is the value of key, "" when it is not set.
+func (l envList) lookup(key string) string {
+	value, _ := l.find(key)
+	return value
+}
+
+// resolve is the environment now.
+func (e Env) resolve() envList {
 	spec := e.spec()
 	vars := make(map[string]envEdit)
 	for _, entry := range os.Environ() {
@@ -125,7 +141,7 @@ func (e Env) resolve() []envEdit {
 			vars[envFold(edit.key)] = edit
 		}
 	}
-	list := make([]envEdit, 0, len(vars))
+	list := make(envList, 0, len(vars))
 	for _, v := range vars {
 		list = append(list, v)
 	}

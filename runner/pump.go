@@ -94,12 +94,23 @@ func (p *pump) leave(n int, err error) (chunk []byte, over bool) {
 	}
 	if err != nil {
 		p.atEnd = true
-		// A stream that was given up had nothing left to read.
-		p.partial = err != io.EOF && !(p.givenUp && (errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed)))
+		p.partial = err != io.EOF && !p.released(err)
 	}
 	return chunk, over
 }
 
+// released reports whether err ends a stream that is only held open: what it was given up with, after all that it had.
+func (p *pump) released(err error) bool {
+	if err == errStranger {
+		p.givenUp = true
+	}
+	return p.givenUp && (err == errStranger || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed))
+}
+
+// errStranger ends a stream on which somebody outside the tree writes without end.
+var errStranger = errors.New("runner: stream is held from outside the tree")
+
+// finish reports whether the stream is the pump's own to the last.
 func (p *pump) finish() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

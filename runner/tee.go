@@ -90,16 +90,19 @@ func (t *taps) feed(id StreamID, chunk []byte, off *atomic.Bool) (failed error) 
 	return failed
 }
 
-// guard turns a panic into an error. Of a panic's value only an error is kept: any other may hold output.
+// guard turns a panic of f into an error. Of a panic's value only an error is kept: any other may hold output.
 func guard(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			if e, ok := v.(error); ok {
-				err = fmt.Errorf("panic: %w", e)
-			} else {
-				err = fmt.Errorf("panic with a %T", v)
-			}
+			err = panicError(v)
 		}
 	}()
 	return f()
+}
+
+func panicError(v any) error {
+	if e, ok := v.(error); ok {
+		return fmt.Errorf("panic: %w", e)
+	}
+	return fmt.Errorf("panic with a %T", v)
 }

@@ -12,14 +12,7 @@ const maxShown = 200
 // plain makes foreign text fit for a message: one line, bounded, and without the control, format and bidirectional
 // characters with which a name could forge a terminal line or reorder the text around it.
 func plain(s string) string {
-	clean := true
-	for _, r := range s {
-		if hostile(r) {
-			clean = false
-			break
-		}
-	}
-	if clean && len(s) <= maxShown {
+	if len(s) <= maxShown && strings.IndexFunc(s, hostile) < 0 {
 		return s
 	}
 	var b strings.Builder
@@ -39,5 +32,8 @@ func plain(s string) string {
 // hostile reports whether r must not be shown. RuneError stands for bytes that are not UTF-8; Cf holds the bidi
 // controls and the zero-width characters, Zl and Zp the line and paragraph separators.
 func hostile(r rune) bool {
+	if ' ' <= r && r <= '~' {
+		return false
+	}
 	return r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co)
 }

@@ -1,0 +1,259 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/boombox-go/boombox/contain"
+)
+
+// Contained is the real [Runner]: it starts processes, each in a tree of its own that does not outlive its run. The
+// zero value is ready to use. It is safe for concurrent use.
+type Contained struct {
+	// Group is where the trees live. By default each run has a private group, made with the command's Limits and
+	// guarantees, which is closed with the run. A shared group has its own limits, fixed when it was made: a command
+	// with Limits is refused there, and so is one that requires what the group does not guarantee. The group belongs to
+	// the caller; a run that is still alive when it is closed ends as Signalled.
+	Group *contain.Group
+	// Require are guarantees without which any start is refused, beyond those of each command.
+	Require contain.Guarantee
+}
+
+// Start starts cmd. What cannot be had is refused before anything starts: a [*contain.UnsupportedError], a
+// [*contain.LimitError] or [contain.ErrClosed]. A command that cannot be started is a [*StartError], one that makes no
+// sense an [*InvalidError], and a ctx that ends before the child is there a [*CancelError]. Whatever the error is,
+// nothing is left, and a reader given as input is not used up.
+func (c Contained) Start(ctx context.Context, cmd *Cmd) (*Process, error) {
+	if ctx.Err() != nil {
+		return nil, NotStarted(ctx, cmd)
+	}
+	if err := cmd.Validate(); err != nil {
+		return nil, err
+	}
+	l := launch{cmd: cmd, group: c.Group}
+	p, err := l.start(ctx, c.Require)
+	if err != nil {
+		l.undo()
+		if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+			return nil, NotStarted(ctx, cmd)
+		}
+		return nil, err
+	}
+	return p, nil
+}
+
+// launch is one start. Whatever it opens is in it, so that undo finds it.
+type launch struct {
+	cmd     *Cmd
+	group   *contain.Group
+	private *contain.Group
+	source  *stdinSource
+	in      *feeder
+	outputs [2]*pipeReader
+	// given are the child's ends of the pipes, and its input file.
+	given []*os.File
+}
+
+func (l *launch) start(ctx context.Context, require contain.Guarantee) (*Process, error) {
+	env := l.cmd.Env.resolve()
+	spec := contain.Spec{Argv: l.cmd.argv, Env: env.seal(), Dir: l.cmd.Dir}
+	if err := checkDir(l.cmd.Dir); err != nil {
+		return nil, l.failed(StartBadDir, err)
+	}
+	var err error
+	if spec.Path, err = resolveProgram(l.cmd.Argv()[0], env); err != nil {
+		return nil, l.failed(programKind(err), err)
+	}
+	if err := l.admit(require | l.cmd.Require); err != nil {
+		return nil, err
+	}
+	if err := l.wire(&spec); err != nil {
+		return nil, err
+	}
+	child, err := l.group.Start(ctx, spec)
+	if err != nil {
+		return nil, l.refused(err, spec.Path)
+	}
+	started := time.Now()
+	l.letGo()
+	if l.in != nil {
+		l.in.start()
+	}
+	return Attach(l.cmd, &realBackend{
+		child: child, group: l.group, private: l.private, in: l.in, outputs: l.outputs,
+	}, started), nil
+}
+
+// admit finds the group, or refuses.
+func (l *launch) admit(require contain.Guarantee) (err error) {
+	limits := l.cmd.Limits
+	if l.group == nil {
+		l.private, err = contain.New(contain.Options{Require: require, Limits: limits})
+		l.group = l.private
+		return err
+	}
+	if missing := require &^ l.group.Guarantees(); missing != 0 {
+		return &contain.UnsupportedError{Missing: missing, Best: l.group.Mechanism()}
+	}
+	if limits.IsZero() {
+		return nil
+	}
+	kind := contain.LimitCPU
+	switch {
+	case limits.Memory != 0:
+		kind = contain.LimitMemory
+	case limits.Processes != 0:
+		kind = contain.LimitProcesses
+	}
+	return &contain.LimitError{
+		Kind: kind, Reason: contain.LimitUnenforceable,
+		Detail: "the command runs in a shared group, whose limits were fixed when it was made",
+		Hint:   "give the limits to the group, or run the command in a private one",
+	}
+}
+
+// wire makes the pipes and opens the input.
+func (l *launch) wire(spec *contain.Spec) (err error) {
+	for id := range l.outputs {
+		var w *os.File
+		if l.outputs[id], w, err = newOutput(); err != nil {
+			return l.failed(StartOther, err)
+		}
+		l.given = append(l.given, w)
+	}
+	spec.Stdout, spec.Stderr = l.given[Stdout], l.given[Stderr]
+	src := l.cmd.Stdin.source()
+	if !src.claim() {
+		return l.cmd.invalid("Stdin", "its reader was used before")
+	}
+	l.source = src
+	switch src.kind {
+	case StdinInherit:
+		spec.Stdin = os.Stdin
+	case StdinFile:
+		if spec.Stdin, err = os.Open(src.path); err != nil {
+			return l.failed(StartBadStdin, err)
+		}
+		l.given = append(l.given, spec.Stdin)
+	case StdinBytes, StdinReader:
+		if spec.Stdin, l.in, err = newFeeder(src); err != nil {
+			return l.failed(StartOther, err)
+		}
+		l.given = append(l.given, spec.Stdin)
+	}
+	return nil
+}
+
+// refused turns contain's account of a failed start into ours.
+func (l *launch) refused(err error, path string) error {
+	var step *contain.StartError
+	if !errors.As(err, &step) {
+		return err
+	}
+	switch step.Step {
+	case contain.StepDir:
+		return l.failed(StartBadDir, step.Err)
+	case contain.StepExec:
+		if _, missing := os.Stat(path); missing == nil && errors.Is(step.Err, fs.ErrNotExist) {
+			return l.failed(StartNotExecutable, errInterpreter)
+		}
+		return l.failed(programKind(step.Err), step.Err)
+	default:
+		return l.failed(StartOther, step)
+	}
+}
+
+func (l *launch) failed(kind StartKind, err error) error {
+	return &StartError{Program: l.cmd.Program(), Kind: kind, Err: bare(err)}
+}
+
+// letGo closes what the child has by now.
+func (l *launch) letGo() {
+	for _, f := range l.given {
+		_ = f.Close()
+	}
+	l.given = nil
+}
+
+// undo closes everything. No child was started, and nothing of the input was taken.
+func (l *launch) undo() {
+	l.letGo()
+	for _, r := range l.outputs {
+		if r != nil {
+			_ = r.Close()
+		}
+	}
+	if l.in != nil {
+		l.in.stop()
+	}
+	if l.source != nil {
+		l.source.release()
+	}
+	if l.private != nil {
+		_ = l.private.Close()
+	}
+}
+
+// checkDir reports why dir cannot be a working directory. Without it, the system blames the program.
+func checkDir(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return syscall.ENOTDIR
+	}
+	return searchable(dir)
+}
+
+// resolveProgram finds the file to execute. The name is looked up in the PATH of env, absolute entries alone: what a
+// relative one, or an empty one, means depends on where we stand, and never on what the command asked for. A file in
+// PATH that cannot be executed is passed over, and is the answer only if nothing better comes.
+func resolveProgram(name string, env envList) (string, error) {
+	if hasSeparator(name) {
+		path, err := filepath.Abs(name)
+		if err != nil {
+			return "", err
+		}
+		return executable(path, env)
+	}
+	missing := error(errNotFound)
+	for _, dir := range filepath.SplitList(env.lookup("PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		path, err := executable(filepath.Join(dir, name), env)
+		switch {
+		case err == nil:
+			return path, nil
+		case errors.Is(err, syscall.EACCES):
+			missing = err
+		}
+	}
+	return "", missing
+}
+
+var errNotFound = errors.New("not in the PATH of its environment")
+
+// programKind sorts the reasons why a program cannot be executed.
+func programKind(err error) StartKind {
+	switch {
+	case errors.Is(err, errNotFound), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return StartNotFound
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.EISDIR):
+		return StartNotExecutable
+	default:
+		return StartOther
+	}
+}
+
+// errInterpreter is what ENOENT means for a program that is there: the interpreter or loader that it names is not.
+var errInterpreter = errors.New("the interpreter that it names is missing")
