@@ -14,22 +14,29 @@ import (
 // Runner is a [runner.Runner] that answers by rules and starts no process. Make it with [New]. It is safe for
 // concurrent use, and rules may be added while it is used. Its printers show counts alone.
 type Runner struct {
+	// open hides the rules and the calls from printers that walk the fields of whoever holds a Runner.
+	open func() *book
+}
+
+// book is the account that a Runner keeps.
+type book struct {
 	mu     sync.Mutex
 	rules  []*Rule
-	calls  []*runner.Cmd
+	calls  []*call
 	misses []error
 }
 
 // New makes a Runner without rules: every call is an [*UnscriptedError] until [Runner.On] says otherwise.
-func New() *Runner { return &Runner{} }
+func New() *Runner {
+	b := &book{}
+	return &Runner{open: func() *book { return b }}
+}
 
-// Rule answers the calls whose program and first arguments are its prefix. Its methods change it, and return it.
-type Rule struct {
-	owner   *Runner
-	prefix  contain.Sealed
-	when    func(*runner.Cmd) bool
-	replies []func(*runner.Cmd) []Reply
-	served  int
+// locked opens the book to read or to change it.
+func (r *Runner) locked() (b *book, unlock func()) {
+	b = r.open()
+	b.mu.Lock()
+	return b, b.mu.Unlock
 }
 
 // On adds a rule for the calls that begin with prefix: the program, compared by base name, then arguments, each
@@ -40,163 +47,83 @@ func (r *Runner) On(prefix ...string) *Rule {
 		prefix = slices.Clone(prefix)
 		prefix[0] = filepath.Base(prefix[0])
 	}
-	rule := &Rule{owner: r, prefix: contain.Seal(prefix...)}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.rules = append(r.rules, rule)
+	b, unlock := r.locked()
+	defer unlock()
+	rule := &Rule{owner: r, number: len(b.rules) + 1, prefix: contain.Seal(prefix...)}
+	b.rules = append(b.rules, rule)
 	return rule
 }
 
-// When narrows the rule to the calls that cond accepts too. By default there is no condition. cond runs in the
-// goroutine of the start, under no lock, perhaps in several at once; it must not change the command.
-func (rule *Rule) When(cond func(*runner.Cmd) bool) *Rule {
-	rule.owner.mu.Lock()
-	defer rule.owner.mu.Unlock()
-	rule.when = cond
-	return rule
-}
-
-// Reply says what the rule answers. Each further Reply is for the next call; the last one serves all calls after it.
-func (rule *Rule) Reply(parts ...Reply) *Rule {
-	parts = slices.Clone(parts)
-	return rule.ReplyFunc(func(*runner.Cmd) []Reply { return parts })
-}
-
-// ReplyFunc is [Rule.Reply] with an answer made for the call. answer runs in the goroutine of the start, under no lock,
-// perhaps in several at once; it must not change the command.
-func (rule *Rule) ReplyFunc(answer func(*runner.Cmd) []Reply) *Rule {
-	rule.owner.mu.Lock()
-	defer rule.owner.mu.Unlock()
-	rule.replies = append(rule.replies, answer)
-	return rule
-}
-
-// String says where the rule stands and what it is for; of its prefix it shows the program and a count.
-func (rule *Rule) String() string {
-	rule.owner.mu.Lock()
-	defer rule.owner.mu.Unlock()
-	return rule.describe(slices.Index(rule.owner.rules, rule))
-}
-
-func (rule *Rule) describe(index int) string {
-	prefix := rule.prefix.Reveal()
-	if len(prefix) == 0 {
-		return fmt.Sprintf("rule %d: any program", index+1)
-	}
-	return fmt.Sprintf("rule %d: %q with %d arguments", index+1, prefix[0], len(prefix)-1)
-}
-
-// Start plays the answer of the first rule that matches cmd; see [Play]. Without one it fails with an
-// [*UnscriptedError].
+// Start plays the answer of the first rule that matches cmd, as [Play] does. Without one it fails with an
+// [*UnscriptedError]. What a command reads through [runner.StdinStream] is read to its end in the background, whatever
+// the script does, so that whoever writes it is not held up.
 func (r *Runner) Start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, error) {
-	call := cmd.Clone()
-	rules := r.record(call)
+	c := newCall(cmd)
+	rules := r.record(c)
 	if err := refusal(ctx, cmd); err != nil {
 		return nil, err
 	}
-	argv := call.Argv()
-	argv[0] = call.Program()
-	for _, rule := range rules {
-		if rule.matches(argv, call) {
-			s := script(rule.serve()(call))
-			s.StartErr = named(s.StartErr, call.Program())
-			return Play(ctx, cmd, s)
-		}
+	argv := c.argv()
+	i := slices.IndexFunc(rules, func(rule *Rule) bool { return rule.matches(argv, c.cmd) })
+	if i < 0 {
+		return nil, r.miss(unscripted(rules, cmd.Program(), argv))
 	}
-	miss := unscripted(rules, argv)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.misses = append(r.misses, miss)
-	return nil, miss
+	s := script(rules[i].serve()(c.cmd.Clone()))
+	if s.StartErr != nil {
+		return nil, named(s.StartErr, cmd.Program())
+	}
+	if err := c.start(); err != nil {
+		return nil, err
+	}
+	played := cmd.Clone()
+	played.Stdin = runner.Stdin{}
+	return Play(ctx, played, s)
 }
 
 // record keeps the call and returns the rules as they are now.
-func (r *Runner) record(call *runner.Cmd) []*Rule {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.calls = append(r.calls, call)
-	return slices.Clone(r.rules)
+func (r *Runner) record(c *call) []*Rule {
+	b, unlock := r.locked()
+	defer unlock()
+	b.calls = append(b.calls, c)
+	return slices.Clone(b.rules)
 }
 
-func (rule *Rule) matches(argv []string, call *runner.Cmd) bool {
-	if _, whole := rule.common(argv); !whole {
-		return false
-	}
-	rule.owner.mu.Lock()
-	when := rule.when
-	rule.owner.mu.Unlock()
-	return when == nil || when(call)
-}
-
-// common counts the leading elements that the prefix and argv share, and tells whether that is the whole prefix.
-func (rule *Rule) common(argv []string) (n int, whole bool) {
-	prefix := rule.prefix.Reveal()
-	for n < len(prefix) && n < len(argv) && prefix[n] == argv[n] {
-		n++
-	}
-	return n, n == len(prefix)
-}
-
-// serve counts the call and picks its answer.
-func (rule *Rule) serve() func(*runner.Cmd) []Reply {
-	rule.owner.mu.Lock()
-	defer rule.owner.mu.Unlock()
-	rule.served++
-	if len(rule.replies) == 0 {
-		return func(*runner.Cmd) []Reply { return nil }
-	}
-	return rule.replies[min(rule.served, len(rule.replies))-1]
-}
-
-// unscripted describes the miss of argv, whose first element is the program's base name.
-func unscripted(rules []*Rule, argv []string) *UnscriptedError {
-	miss := &UnscriptedError{Program: argv[0], Args: len(argv) - 1, Rules: len(rules)}
-	best := 0
-	for i, rule := range rules {
-		n, whole := rule.common(argv)
-		if whole {
-			n = len(argv) + 1 // its condition said no: nothing is nearer
-		}
-		if n <= best {
-			continue
-		}
-		best = n
-		miss.Nearest = i + 1
-		miss.Argument, miss.Missing = n, n == len(argv)
-		if whole {
-			miss.Argument, miss.Missing = 0, false
-		}
-	}
-	return miss
+func (r *Runner) miss(err *UnscriptedError) error {
+	b, unlock := r.locked()
+	defer unlock()
+	b.misses = append(b.misses, err)
+	return err
 }
 
 // Calls are the commands of all starts so far, in order, refused ones included: copies that can be changed freely.
+// Where a command had a reader as its input, the copy has what was read of it so far.
 func (r *Runner) Calls() []*runner.Cmd {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	calls := make([]*runner.Cmd, len(r.calls))
-	for i, call := range r.calls {
-		calls[i] = call.Clone()
+	b, unlock := r.locked()
+	calls := slices.Clone(b.calls)
+	unlock()
+	cmds := make([]*runner.Cmd, len(calls))
+	for i, c := range calls {
+		cmds[i] = c.command()
 	}
-	return calls
+	return cmds
 }
 
 // Misses are the [*UnscriptedError] of all calls that no rule answered, in order, whether or not the code under test
 // passed them on.
 func (r *Runner) Misses() []error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.misses)
+	b, unlock := r.locked()
+	defer unlock()
+	return slices.Clone(b.misses)
 }
 
-// Unplayed describes the rules that have replies left which no call has asked for.
+// Unplayed describes the rules with replies that no call has asked for.
 func (r *Runner) Unplayed() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	b, unlock := r.locked()
+	defer unlock()
 	var left []string
-	for i, rule := range r.rules {
+	for _, rule := range b.rules {
 		if want := max(len(rule.replies), 1); rule.served < want {
-			left = append(left, fmt.Sprintf("%s, %d of %d replies played", rule.describe(i), rule.served, want))
+			left = append(left, fmt.Sprintf("%s, %d of %d replies played", rule, rule.served, want))
 		}
 	}
 	return left
@@ -204,9 +131,9 @@ func (r *Runner) Unplayed() []string {
 
 // String counts rules, calls and misses.
 func (r *Runner) String() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return fmt.Sprintf("fake.Runner with %d rules, %d calls, %d unscripted", len(r.rules), len(r.calls), len(r.misses))
+	b, unlock := r.locked()
+	defer unlock()
+	return fmt.Sprintf("fake.Runner with %d rules, %d calls, %d unscripted", len(b.rules), len(b.calls), len(b.misses))
 }
 
 // GoString is [Runner.String], for %#v.

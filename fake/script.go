@@ -112,7 +112,7 @@ func Play(ctx context.Context, cmd *runner.Cmd, s Script) (*runner.Process, erro
 // refusal is why cmd is not started at all, nil when nothing stands against it.
 func refusal(ctx context.Context, cmd *runner.Cmd) error {
 	if ctx.Err() != nil {
-		return &runner.CancelError{Program: cmd.Program(), Cause: context.Cause(ctx)}
+		return runner.NotStarted(ctx, cmd)
 	}
 	return cmd.Validate()
 }

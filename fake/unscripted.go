@@ -44,3 +44,20 @@ func (e *UnscriptedError) Error() string {
 
 // Is makes the error match [ErrUnscripted].
 func (e *UnscriptedError) Is(target error) bool { return target == ErrUnscripted }
+
+// unscripted describes the call that none of the rules matches. argv begins with the program's base name.
+func unscripted(rules []*Rule, program string, argv []string) *UnscriptedError {
+	miss := &UnscriptedError{Program: program, Args: len(argv) - 1, Rules: len(rules)}
+	best := 0
+	for _, rule := range rules {
+		n, whole := rule.common(argv)
+		switch {
+		case whole && best <= len(argv):
+			// Only its condition said no: nothing is nearer.
+			best, miss.Nearest, miss.Argument, miss.Missing = len(argv)+1, rule.number, 0, false
+		case n > best:
+			best, miss.Nearest, miss.Argument, miss.Missing = n, rule.number, n, n == len(argv)
+		}
+	}
+	return miss
+}
