@@ -122,4 +122,3 @@ func walkCgroups(dir string, found *[]string) {
 		walkCgroups(path, found)
 	}
 }
-
