@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -229,7 +230,7 @@ func (m *cgroup2) open() (place, error) {
 		err := m.makeGroup(p.dir, name)
 		if err == nil {
 			m.groups++
-			return &cgroup2Place{mechanism: m, base: m.base, path: filepath.Join(m.base, name)}, nil
+			return &cgroup2Place{mechanism: m, path: filepath.Join(m.base, name)}, nil
 		}
 		// ENOENT: somebody has removed the base from under us.
 		if !again || m.groups > 0 || !isGone(err) {
@@ -251,17 +252,18 @@ func (m *cgroup2) makeGroup(dir, name string) error {
 	return os.Mkdir(filepath.Join(m.base, name), 0o755)
 }
 
-// release removes the base with its last group.
+// release removes the base with its last group. After an error the group is still counted.
 func (m *cgroup2) release(deadline time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.groups--
-	if m.groups > 0 {
-		return nil
+	if m.groups == 1 {
+		if err := removeCgroup(unix.AT_FDCWD, m.base, deadline); err != nil {
+			return err
+		}
+		m.base = ""
 	}
-	base := m.base
-	m.base = ""
-	return removeCgroup(unix.AT_FDCWD, base, deadline)
+	m.groups--
+	return nil
 }
 
 // baseName names a base after its owner, so that another process can tell whether it still lives.
@@ -273,25 +275,29 @@ func baseName() string {
 
 // cgroup2Place is the cgroup of one group.
 type cgroup2Place struct {
-	mechanism  *cgroup2
-	base, path string
-
-	mu     sync.Mutex
-	serial int
-	gone   bool // the cgroup is removed, but the base may not be released yet
+	mechanism *cgroup2
+	path      string
+	serial    atomic.Int64 // of the last leaf
+	doomed    atomic.Bool
 }
 
 func (p *cgroup2Place) start(ctx context.Context, spec Spec) (tree, error) {
 	t, err := p.try(ctx, spec)
-	if errors.Is(err, errBornDead) {
+	if errors.Is(err, errBornDead) && !p.doomed.Load() {
 		// We were moved to another cgroup since the probe, one with another level; or someone else killed the child.
+		if err := t.end(time.Now().Add(KillBound)); err != nil {
+			return t, err
+		}
 		p.mechanism.forgetProbe()
 		t, err = p.try(ctx, spec)
+	}
+	if t == nil {
+		return nil, err // and not a tree that is a nil pointer
 	}
 	return t, err
 }
 
-func (p *cgroup2Place) try(ctx context.Context, spec Spec) (tree, error) {
+func (p *cgroup2Place) try(ctx context.Context, spec Spec) (*cgroup2Tree, error) {
 	t, err := p.leaf()
 	if err != nil {
 		return nil, &StartError{Step: StepTree, Err: bare(err)}
@@ -299,20 +305,20 @@ func (p *cgroup2Place) try(ctx context.Context, spec Spec) (tree, error) {
 	// A start that blocks in exec ends when the leaf is killed.
 	stop := context.AfterFunc(ctx, func() { _ = t.strike() })
 	t.leader, err = spawn(ctx, spec, &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: t.dir, Setpgid: true})
-	cancelled := !stop()
+	stop()
 	if err != nil {
 		if refused := p.refused(t, err); refused != nil {
 			err = refused
 		}
-		return nil, errors.Join(err, t.remove(time.Now().Add(removeBound)))
+		return nil, also(err, t.remove(time.Now().Add(removeBound)))
 	}
-	if !cancelled && !bornDead(t.leader.pid) {
-		return t, nil
+	if err := ctx.Err(); err != nil {
+		return t, err
 	}
-	if err = context.Cause(ctx); err == nil {
-		err = &StartError{Step: StepTree, Err: errBornDead}
+	if bornDead(t.leader.pid) {
+		return t, &StartError{Step: StepTree, Err: errBornDead}
 	}
-	return nil, errors.Join(err, t.end(time.Now().Add(KillBound)))
+	return t, nil
 }
 
 // leaf makes the cgroup for one start.
@@ -321,22 +327,18 @@ func (p *cgroup2Place) leaf() (*cgroup2Tree, error) {
 	level := p.mechanism.look().level
 	p.mechanism.mu.Unlock()
 
-	p.mu.Lock()
-	p.serial++
-	t := &cgroup2Tree{path: p.path + "/leaf-" + strconv.Itoa(p.serial), dir: -1}
-	p.mu.Unlock()
-
-	if err := unix.Mkdir(t.path, 0o755); err != nil {
+	t := &cgroup2Tree{path: p.path + "/leaf-" + strconv.FormatInt(p.serial.Add(1), 10), dir: -1}
+	err := unix.Mkdir(t.path, 0o755)
+	if err != nil {
 		return nil, err
 	}
-	fd, err := openat(unix.AT_FDCWD, t.path, unix.O_RDONLY|unix.O_DIRECTORY)
+	t.dir, err = openat(unix.AT_FDCWD, t.path, unix.O_RDONLY|unix.O_DIRECTORY)
 	for i := 0; i < level && err == nil; i++ {
-		err = cgroupKill(fd)
+		err = cgroupKill(t.dir)
 	}
 	if err != nil {
-		return nil, errors.Join(err, t.remove(time.Now().Add(removeBound)))
+		return nil, also(err, t.remove(time.Now().Add(removeBound)))
 	}
-	t.dir = fd
 	return t, nil
 }
 
@@ -362,6 +364,7 @@ func bornDead(pid int) bool {
 }
 
 func (p *cgroup2Place) doom() {
+	p.doomed.Store(true)
 	if dir, err := openat(unix.AT_FDCWD, p.path, unix.O_PATH|unix.O_DIRECTORY); err == nil {
 		_ = cgroupKill(dir)
 		_ = unix.Close(dir)
@@ -369,12 +372,8 @@ func (p *cgroup2Place) doom() {
 }
 
 func (p *cgroup2Place) remove(deadline time.Time) error {
-	if !p.gone {
-		if err := removeCgroup(unix.AT_FDCWD, p.path, deadline); err != nil {
-			return err
-		}
-		p.gone = true
-		return p.mechanism.release(deadline)
+	if err := removeCgroup(unix.AT_FDCWD, p.path, deadline); err != nil {
+		return err
 	}
-	return nil
+	return p.mechanism.release(deadline)
 }

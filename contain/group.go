@@ -69,7 +69,7 @@ func (g *Group) Guarantees() Guarantee { return g.rung.Guarantees }
 // Start starts one command in a tree of its own within the group. ctx bounds the starting alone: the child lives until
 // it ends, is closed, or its group is.
 //
-// The error is [ErrClosed], that of ctx, or a [*StartError], which names the step that failed and unwraps to the
+// The error is [ErrClosed], that of ctx (ctx.Err()), or a [*StartError], which names the step that failed and unwraps to the
 // system's error number. No error holds the path, the arguments, the environment or the directory. A program file that
 // is still open for writing (ETXTBSY) is tried again for a quarter of a second: another thread's fork may hold a
 // descriptor that was closed long ago.
@@ -78,24 +78,24 @@ func (g *Group) Start(ctx context.Context, spec Spec) (*Child, error) {
 		return nil, err
 	}
 	defer g.leave()
-	if err := context.Cause(ctx); err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	t, err := g.place.start(ctx, spec)
-	if err != nil {
+	if t == nil {
 		if g.isClosing() {
-			return nil, ErrClosed
+			err = ErrClosed
 		}
 		return nil, err
 	}
 	c := &Child{group: g, tree: t, leader: t.first()}
-	if g.adopt(c) {
-		return c, nil
+	if !g.adopt(c) {
+		err = ErrClosed
 	}
-	if err := c.Close(); err != nil {
-		return nil, errors.Join(ErrClosed, err)
+	if err != nil {
+		return nil, also(err, c.Close())
 	}
-	return nil, ErrClosed
+	return c, nil
 }
 
 // Members lists the processes of all trees. Of zombies it shows those that the mechanism shows, the first process of
@@ -244,4 +244,12 @@ func (g *Group) each(deadline time.Time, end func(*Child, time.Time) error) erro
 		return &merged
 	}
 	return merged.Err
+}
+
+// also adds what went wrong in cleaning up to the cause, which stays as it is when nothing did.
+func also(cause, cleanup error) error {
+	if cleanup == nil {
+		return cause
+	}
+	return errors.Join(cause, cleanup)
 }

@@ -17,8 +17,8 @@ type mechanism interface {
 
 // A place is where one group keeps its trees.
 type place interface {
-	// start starts a command as the first process of a new tree. When ctx ends it gives up as soon as the system lets it,
-	// and then no child is left.
+	// start starts a command as the first process of a new tree. When ctx ends it gives up as soon as the system lets it.
+	// A tree that comes with an error is for the caller to end.
 	start(ctx context.Context, spec Spec) (tree, error)
 	// doom kills, where the mechanism can, whatever is between fork and exec. Nothing will start here again.
 	doom()

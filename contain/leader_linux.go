@@ -56,7 +56,9 @@ func (l *leader) watch() {
 		if _, over := l.poll(); over {
 			return
 		}
-		_ = unix.Waitid(unix.P_PID, l.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err := unix.Waitid(unix.P_PID, l.pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
+			time.Sleep(drainPaceMax) // never seen; and never a busy loop
+		}
 	}
 }
 

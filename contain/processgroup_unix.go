@@ -26,11 +26,7 @@ func (processGroupPlace) start(ctx context.Context, spec Spec) (tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &processGroupTree{leader: l}
-	if err := context.Cause(ctx); err != nil {
-		return nil, errors.Join(err, t.end(time.Now().Add(KillBound)))
-	}
-	return t, nil
+	return &processGroupTree{leader: l}, ctx.Err()
 }
 
 func (processGroupPlace) doom() {}

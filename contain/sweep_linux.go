@@ -69,7 +69,7 @@ func (o owner) dead() bool {
 	return p.start != o.start || !p.member().Alive()
 }
 
-// sweepBound is how long a sweep waits for the members of a dead owner to go.
+// sweepBound is how long a sweep waits at most for the members of dead owners to go.
 const sweepBound = 2 * time.Second
 
 // sweep kills, drains and removes what dead owners have left in our own cgroup's directory. What resists is left to the
@@ -79,12 +79,13 @@ func sweep(dir string) {
 	if err != nil {
 		return
 	}
+	deadline := time.Now().Add(sweepBound)
 	for _, e := range entries {
 		if o, ok := parseBase(e.Name()); ok && e.IsDir() && o.dead() {
 			path := filepath.Join(dir, e.Name())
 			if fd, err := openat(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY); err == nil {
-				left := &cgroup2Tree{path: path, dir: fd, leader: nil}
-				left.abandon(time.Now().Add(sweepBound))
+				left := &cgroup2Tree{path: path, dir: fd}
+				left.abandon(deadline)
 			}
 		}
 	}
