@@ -18,6 +18,8 @@ type realBackend struct {
 	// in is nil when there is nothing to feed.
 	in      *feeder
 	outputs [2]*pipeReader
+	// stuck says that members of the tree outlived its end.
+	stuck bool
 }
 
 func (b *realBackend) PID() (int, bool)                   { return b.child.PID(), true }
@@ -32,11 +34,13 @@ func (b *realBackend) OutputHeld() bool {
 	return b.outputs[Stdout].held() || b.outputs[Stderr].held()
 }
 
+// Kill ends the tree for good: nothing is going to ask for its first process any more, so that this is reaped at once.
 func (b *realBackend) Kill() Teardown {
-	err := b.child.Kill()
+	err := b.child.Close()
 	t := Teardown{
 		Mechanism: b.group.Mechanism(), Guarantees: b.group.Guarantees(), Verified: err == nil, Err: err,
 	}
+	b.stuck = err != nil
 	if drain, ok := errors.AsType[*contain.DrainError](err); ok {
 		t.Survivors = drain.Survivors
 	}
@@ -57,11 +61,13 @@ func (b *realBackend) StdinErr() error {
 	return b.in.failure()
 }
 
+// Close gives the private group up. One that holds survivors would only be waited for as long once more; the next
+// process that uses package contain sweeps what it left.
 func (b *realBackend) Close() error {
-	if b.private != nil {
-		return b.private.Close()
+	if b.private == nil || b.stuck {
+		return nil
 	}
-	return b.child.Close()
+	return b.private.Close()
 }
 
 // isTimeout reports whether a read deadline is over.

@@ -58,6 +58,3 @@ func Run(t *testing.T, h Harness) {
 		t.Run(c.Name, func(t *testing.T) { c.Run(t, h) })
 	}
 }
-
-// Cases lists everything that every Runner does.
-func Cases() []Case { return nil }
