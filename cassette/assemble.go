@@ -1,0 +1,179 @@
+package cassette
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/boombox-go/boombox/runner"
+)
+
+// existing reads the file that is about to be replaced, nil when there is none. Only a cassette is replaced. One whose
+// checksum does not fit is a cassette still, but nothing is added to it.
+func (s *recording) existing() (*parsed, error) {
+	data, err := readFile(s.file.path, defaultLimits)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	old, err := parse(data, defaultLimits, mustFit)
+	if errors.Is(err, ErrChecksum) && !s.extend {
+		old, err = parse(data, defaultLimits, unsealed)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w (it is not recorded over; remove it to record anew)", at(s.file.path, err))
+	}
+	if s.extend && !slices.Equal(old.tokens, s.tokens) {
+		return nil, fmt.Errorf("%w: %q has other tokens than are registered, and nothing can be added to it", ErrToken, s.file.path)
+	}
+	return old, nil
+}
+
+// assemble is the recording as a file: written and read back, so that nothing is saved that cannot be loaded. s.mu is
+// held.
+func (s *recording) assemble() (*parsed, error) {
+	old, err := s.existing()
+	if err != nil {
+		return nil, err
+	}
+	p := &parsed{path: s.file.path, tokens: s.tokens}
+	p.header = appendTokens(fmt.Appendf(nil, "cassette %d\n", Version), s.tokens)
+	if old != nil {
+		p.header = append(p.header, old.extensions()...)
+	}
+	if s.extend && old != nil {
+		p.runs = append(p.runs, old.runs...)
+	}
+	first := len(p.runs)
+	for i, t := range s.takes {
+		d, err := s.draft(t)
+		if err == nil && d != nil {
+			var run runText
+			if run, err = readRun(d.append(nil, s.words), defaultLimits); err == nil {
+				p.runs = append(p.runs, run)
+			}
+		}
+		if err != nil {
+			return nil, &RecordError{Run: i + 1, Program: programOf(t.argv), Err: err}
+		}
+	}
+	if old != nil && !s.extend && slices.Equal(old.tokens, s.tokens) {
+		keepTexts(old.runs, p.runs[first:])
+	}
+	if len(p.runs) > MaxRuns {
+		return nil, fmt.Errorf("%w: more than %d runs", ErrTooLarge, MaxRuns)
+	}
+	line := 1 + bytes.Count(p.header, []byte{'\n'})
+	p.size = len(p.header)
+	for i := range p.runs {
+		p.runs[i].line = line
+		line += bytes.Count(p.runs[i].text, []byte{'\n'})
+		p.size += len(p.runs[i].text)
+	}
+	if p.size > MaxFile-128 {
+		return nil, fmt.Errorf("%w: the recording is longer than %d bytes", ErrTooLarge, MaxFile)
+	}
+	return p, nil
+}
+
+// extensions are the x- lines of the header.
+func (p *parsed) extensions() (lines []byte) {
+	for line := range bytes.Lines(p.header) {
+		if bytes.HasPrefix(line, []byte("x-")) {
+			lines = append(lines, line...)
+		}
+	}
+	return lines
+}
+
+// readRun parses one run on its own.
+func readRun(text []byte, lim limits) (runText, error) {
+	p := parser{limits: lim, body: text}
+	p.next()
+	if _, _, err := p.run(); err != nil {
+		return runText{}, err
+	}
+	return p.runs[0], nil
+}
+
+// keepTexts gives each run that was recorded before, with the same key, content and outcome, its old text back: its
+// old arrival times, extensions and program path. What did not change then does not show in a diff.
+func keepTexts(old, runs []runText) {
+	index := newIndex(old)
+	for i := range runs {
+		c := runs[i].call()
+		at := index.claim(&c, c.hash(index.seed), func(*runText) bool { return true }, 1)
+		if at >= 0 && old[at].sameContent(&runs[i]) {
+			runs[i] = old[at]
+		}
+	}
+}
+
+// sameContent compares what a run says besides its key and its tape.
+func (r *runText) sameContent(other *runText) bool {
+	return r.size == other.size && r.held == other.held && r.cut == other.cut &&
+		bytes.Equal(appendEnding(nil, r.end), appendEnding(nil, other.end)) &&
+		slices.Equal(r.env(), other.env()) &&
+		bytes.Equal(r.stream(secOut), other.stream(secOut)) && bytes.Equal(r.stream(secErr), other.stream(secErr))
+}
+
+// draft is the run as it is to be written, nil when it is not to be recorded.
+func (s *recording) draft(t *take) (*draft, error) {
+	d := &draft{argv: t.argv, dir: t.dir, env: t.env, stdin: t.stdin, inherit: t.inherit}
+	if t.failure != nil {
+		d.end.failure = t.failure
+		return d, nil
+	}
+	if t.process == nil {
+		return nil, ErrOpenRun
+	}
+	res, ok := t.process.Result()
+	if !ok {
+		return nil, ErrOpenRun
+	}
+	d.end.outcome = res.Outcome()
+	switch d.end.outcome.Kind() {
+	case runner.KindCancelled:
+		if !s.cancelled {
+			return nil, nil
+		}
+	case runner.KindTimedOut:
+		d.end.limit = res.Timeout()
+	case runner.KindIdleTimedOut:
+		d.end.limit = res.IdleTimeout()
+	}
+	if status, ok := res.Status(); ok {
+		d.end.status = &status
+	}
+	d.held = res.PipesHeld()
+	return d, t.observed(d, res)
+}
+
+// observed puts the output into the draft.
+func (t *take) observed(d *draft, res *runner.Result) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	totals := [2]int64{res.StdoutTotal(), res.StderrTotal()}
+	whole := [2]func() []byte{res.Stdout, res.Stderr}
+	truncated := [2]bool{res.StdoutTruncated(), res.StderrTruncated()}
+	for id := range t.streams {
+		o := &t.streams[id]
+		if missing := totals[id] - o.total; missing > 0 && !truncated[id] {
+			// What a stream gave after its tap was abandoned is in the result alone.
+			data := whole[id]()
+			t.clock.note(res.SettledAfter(), runner.StreamID(id), int(missing))
+			o.write(data[len(data)-int(missing):])
+		}
+		c, problem := o.capture()
+		if problem != "" {
+			return fmt.Errorf("%w: %s", ErrTooLarge, problem)
+		}
+		d.stream[id] = c
+	}
+	d.tape, d.taped = t.clock.tape(res.Duration()), true
+	return nil
+}

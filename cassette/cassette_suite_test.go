@@ -1,0 +1,11 @@
+package cassette_test
+
+import (
+	"testing"
+
+	"github.com/boombox-go/boombox/internal/suite"
+)
+
+func TestMain(m *testing.M) { suite.Main(m) }
+
+func TestCassette(t *testing.T) { suite.Run(t, "cassette") }

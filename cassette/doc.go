@@ -1,0 +1,2 @@
+// Package cassette records commands on files and replays them without a process.
+package cassette

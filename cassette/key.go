@@ -1,0 +1,136 @@
+package cassette
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"hash/maphash"
+	"io"
+
+	"github.com/boombox-go/boombox/fake"
+	"github.com/boombox-go/boombox/runner"
+)
+
+// call is what a command is matched by, in the words of the file: its program's base name, its arguments, what it is
+// given to read, and the directory if one was set.
+type call struct {
+	argv    []string
+	dir     string
+	stdin   []byte
+	inherit bool
+}
+
+// callOf reads cmd. The input of a reader is taken, so that the command cannot be started any more.
+func callOf(cmd *runner.Cmd, stdin []byte, t translator) call {
+	c := call{argv: cmd.Argv(), dir: cmd.Dir, stdin: stdin, inherit: cmd.Stdin.Kind() == runner.StdinInherit}
+	if t.none() {
+		return c
+	}
+	for i, arg := range c.argv {
+		c.argv[i] = string(t.toFile([]byte(arg), nil))
+	}
+	c.dir = string(t.toFile([]byte(c.dir), nil))
+	c.stdin = t.toFile(c.stdin, nil)
+	return c
+}
+
+// readStdin reads the whole input of a command, until ctx ends. Inherited input is nobody's to read, and a file that
+// cannot be opened is the business of the start.
+func readStdin(ctx context.Context, cmd *runner.Cmd) ([]byte, error) {
+	kind := cmd.Stdin.Kind()
+	if kind == runner.StdinInherit || kind == runner.StdinClosed {
+		return nil, nil
+	}
+	r, err := cmd.Stdin.Open()
+	if err != nil {
+		if kind == runner.StdinFile {
+			return nil, nil
+		}
+		return nil, err
+	}
+	if kind == runner.StdinBytes {
+		return readBounded(r)
+	}
+	// A reader, and a file that is a pipe, can block for ever.
+	type content struct {
+		data []byte
+		err  error
+	}
+	done := make(chan content, 1)
+	go func() {
+		data, err := readBounded(r)
+		done <- content{data, err}
+	}()
+	select {
+	case c := <-done:
+		return c.data, c.err
+	case <-ctx.Done():
+		_, err := fake.Play(ctx, cmd, fake.Script{}) // the refusal of a cancelled start
+		return nil, err
+	}
+}
+
+func readBounded(r io.ReadCloser) ([]byte, error) {
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, MaxRun+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("cassette: reading the input of a command: %w", err)
+	case len(data) > MaxRun:
+		return nil, fmt.Errorf("%w: the input of a command is longer than %d bytes", ErrTooLarge, MaxRun)
+	}
+	return data, nil
+}
+
+// hash is the key of the index. Two different calls can share a hash: is decides.
+func (c *call) hash(seed maphash.Seed) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	h.WriteString(programOf(c.argv))
+	for _, arg := range c.argv[1:] {
+		h.WriteByte(0)
+		h.WriteString(arg)
+	}
+	h.WriteByte(1)
+	h.WriteString(c.dir)
+	h.WriteByte(1)
+	h.Write(c.stdin)
+	if c.inherit {
+		h.WriteByte(2)
+	}
+	return h.Sum64()
+}
+
+// call is what the run is matched by.
+func (r *runText) call() call {
+	return call{argv: r.argv(), dir: r.dir(), stdin: r.stream(secIn), inherit: r.inherit}
+}
+
+// answers reports whether the run was recorded of this very call.
+func (r *runText) answers(c *call) bool {
+	if r.argc != len(c.argv) || r.inherit != c.inherit || r.size[0] != len(c.stdin) || (r.start[secDir] == 0) != (c.dir == "") {
+		return false
+	}
+	same, i := true, 0
+	r.lines(secArgv, func(_, payload []byte) {
+		if i == 0 {
+			same = programOf([]string{unquoted(payload)}) == programOf(c.argv)
+		} else {
+			same = same && equalQuoted(payload, c.argv[i])
+		}
+		i++
+	})
+	if same && c.dir != "" {
+		r.lines(secDir, func(_, payload []byte) { same = equalQuoted(payload, c.dir) })
+	}
+	return same && (len(c.stdin) == 0 || bytes.Equal(r.stream(secIn), c.stdin))
+}
+
+// equalQuoted compares without unquoting where there is nothing to unquote.
+func equalQuoted(payload []byte, s string) bool {
+	inner := payload[1 : len(payload)-1]
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return string(inner) == s
+	}
+	return unquoted(payload) == s
+}

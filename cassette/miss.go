@@ -1,0 +1,280 @@
+package cassette
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// MissClass says why a call found no run.
+type MissClass string
+
+// The classes of misses.
+const (
+	// MissNoCassette: there is no file.
+	MissNoCassette MissClass = "no cassette"
+	// MissEmpty: the cassette has no runs at all.
+	MissEmpty MissClass = "empty cassette"
+	// MissNoSuchProgram: no run is of this program.
+	MissNoSuchProgram MissClass = "no such program"
+	// MissMismatch: runs of this program differ in what is matched.
+	MissMismatch MissClass = "mismatch"
+	// MissExhausted: every run of this very call is played already.
+	MissExhausted MissClass = "exhausted"
+	// MissTruncated: the run of this very call is there, and the cassette does not hold as much of its output as the
+	// command would keep.
+	MissTruncated MissClass = "truncated"
+)
+
+// MissError is a call that the cassette has no run for. Its message and its printers show the program, numbers and
+// lengths; [MissError.Explain] shows the arguments themselves.
+type MissError struct {
+	Class MissClass
+	// Program is the base name of the program that was called; "" for MissNoCassette.
+	Program string
+	// Path is the file, "" for one in memory.
+	Path string
+	// Mode and Origin say how the cassette was opened.
+	Mode   Mode
+	Origin Origin
+	// Call is the number of the call at this player, from 1.
+	Call int
+	// Runs and Played count the runs of the cassette. NextUnplayed is the number of the first that is not played, 0 when
+	// all are.
+	Runs, Played, NextUnplayed int
+	// Nearest are up to three runs of the same program, the nearest first.
+	Nearest []Candidate
+	// Cause is the most likely cause in words, "" when no rule knows one.
+	Cause string
+	// Hint is the command that records anew.
+	Hint string
+
+	explain func() string
+}
+
+// Candidate is a recorded run of the program that was called.
+type Candidate struct {
+	// Run is its number, and Line where it begins in the file.
+	Run, Line int
+	// Played is the number of the call that it answered, 0 when it is unplayed.
+	Played int
+	// Differences say where it differs from the call. They are empty for the very same call.
+	Differences []Difference
+}
+
+// Field is a part of what is matched.
+type Field string
+
+// The fields that can differ.
+const (
+	FieldArgument Field = "argument"
+	FieldDir      Field = "directory"
+	FieldStdin    Field = "input"
+)
+
+// Difference is one thing in which a run differs from the call, without the text.
+type Difference struct {
+	Field Field
+	// Index counts the arguments from 1; it is 0 for the other fields.
+	Index int
+	// Recorded and Called are the lengths in bytes, -1 where there is none.
+	Recorded, Called int
+}
+
+// String names the field and both lengths.
+func (d Difference) String() string {
+	what := string(d.Field)
+	if d.Index > 0 {
+		what = fmt.Sprintf("%s %d", d.Field, d.Index)
+	}
+	switch {
+	case d.Called < 0:
+		return fmt.Sprintf("%s is recorded (%s) and not in the call", what, countBytes(d.Recorded))
+	case d.Recorded < 0:
+		return fmt.Sprintf("%s of the call (%s) is not recorded", what, countBytes(d.Called))
+	}
+	return fmt.Sprintf("%s differs (%s recorded, %d called)", what, countBytes(d.Recorded), d.Called)
+}
+
+func countBytes(n int) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// Error says in one line which call missed what, and how to record anew.
+func (e *MissError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "cassette: miss (%s) ", e.Class)
+	if e.Program != "" {
+		fmt.Fprintf(&b, "at call %d, of %s, ", e.Call, showName(e.Program))
+	}
+	if e.Path != "" {
+		fmt.Fprintf(&b, "in %q ", e.Path)
+	}
+	fmt.Fprintf(&b, "(%s", setting{e.Mode, e.Origin})
+	if e.Class != MissNoCassette {
+		fmt.Fprintf(&b, "; %d runs, %d played", e.Runs, e.Played)
+	}
+	b.WriteString(")")
+	if len(e.Nearest) > 0 {
+		c := e.Nearest[0]
+		fmt.Fprintf(&b, ": nearest is run %d%s", c.Run, c.playedAt())
+		for i, d := range c.Differences {
+			if i == 3 {
+				fmt.Fprintf(&b, ", and %d differences more", len(c.Differences)-i)
+				break
+			}
+			b.WriteString([]string{": ", ", ", ", "}[min(i, 2)] + d.String())
+		}
+	}
+	if e.Cause != "" {
+		b.WriteString("; " + e.Cause)
+	}
+	return b.String() + "; record anew with: " + e.Hint
+}
+
+// Is makes the error match [ErrMiss].
+func (e *MissError) Is(target error) bool { return target == ErrMiss }
+
+// Explain shows, over several lines, the call and the nearest runs with their arguments, directories and input. It
+// reveals what the message keeps back: use it where a person looks, and not in logs.
+func (e *MissError) Explain() string {
+	if e.explain == nil {
+		return e.Error() + "\n"
+	}
+	return e.explain()
+}
+
+func (c Candidate) playedAt() string {
+	if c.Played == 0 {
+		return " (unplayed)"
+	}
+	return fmt.Sprintf(" (played at call %d)", c.Played)
+}
+
+// maxCandidates is how many runs a miss shows.
+const maxCandidates = 3
+
+// miss makes the error of a call that found no run; s.mu is held.
+func (s *playing) miss(c call) *MissError {
+	left, next := s.index.left()
+	e := &MissError{
+		Program: programOf(c.argv), Path: s.tape.path, Mode: s.from.mode, Origin: s.from.origin, Call: s.calls,
+		Runs: len(s.index.runs), Played: len(s.index.runs) - left, NextUnplayed: next, Hint: s.hint,
+	}
+	type ranked struct {
+		Candidate
+		run *runText
+	}
+	var same []ranked
+	for i := range s.index.runs {
+		r := &s.index.runs[i]
+		recorded := r.call()
+		if programOf(recorded.argv) != e.Program {
+			continue
+		}
+		same = append(same, ranked{Candidate{
+			Run: i + 1, Line: r.line, Played: int(s.index.played[i]), Differences: differences(&recorded, &c),
+		}, r})
+	}
+	slices.SortStableFunc(same, func(a, b ranked) int {
+		if d := len(a.Differences) - len(b.Differences); d != 0 {
+			return d
+		}
+		return min(a.Played, 1) - min(b.Played, 1) // the unplayed one first
+	})
+	same = same[:min(len(same), maxCandidates)]
+	var shown []call
+	for _, r := range same {
+		e.Nearest = append(e.Nearest, r.Candidate)
+		shown = append(shown, r.run.call())
+	}
+	switch {
+	case len(s.index.runs) == 0:
+		e.Class = MissEmpty
+	case len(same) == 0:
+		e.Class = MissNoSuchProgram
+	case len(same[0].Differences) > 0:
+		e.Class, e.Cause = MissMismatch, likelyCause(&shown[0], &c, same[0].Differences)
+	case same[0].Played == 0:
+		e.Class, e.Cause = MissTruncated, "the cassette holds a part of the output only, and the command asks for more"
+	default:
+		e.Class, e.Cause = MissExhausted, "the call was made more often than it was recorded"
+	}
+	e.explain = func() string { return explain(e, &c, shown) }
+	return e
+}
+
+// differences compares what is matched, in the order of the file. Both programs are the same.
+func differences(recorded, called *call) (list []Difference) {
+	length := func(argv []string, i int) int {
+		if i < len(argv) {
+			return len(argv[i])
+		}
+		return -1
+	}
+	for i := 1; i < max(len(recorded.argv), len(called.argv)); i++ {
+		r, c := length(recorded.argv, i), length(called.argv, i)
+		if r != c || recorded.argv[i] != called.argv[i] {
+			list = append(list, Difference{FieldArgument, i, r, c})
+		}
+	}
+	if recorded.dir != called.dir {
+		list = append(list, Difference{Field: FieldDir, Recorded: len(recorded.dir), Called: len(called.dir)})
+	}
+	if recorded.inherit != called.inherit || string(recorded.stdin) != string(called.stdin) {
+		list = append(list, Difference{Field: FieldStdin, Recorded: len(recorded.stdin), Called: len(called.stdin)})
+	}
+	return list
+}
+
+// likelyCause is a guess by rule, without text of the call.
+func likelyCause(recorded, called *call, differ []Difference) string {
+	sorted := func(argv []string) []string { return slices.Sorted(slices.Values(argv[1:])) }
+	switch first := differ[0]; {
+	case recorded.inherit != called.inherit && len(differ) == 1:
+		return "one of them reads the standard input of its caller, and the other does not"
+	case first.Field == FieldStdin:
+		return "only the input differs"
+	case slices.Equal(sorted(recorded.argv), sorted(called.argv)) && first.Field == FieldArgument:
+		return "the arguments are the same in another order"
+	case temporary(recorded, first) && temporary(called, first):
+		return "it looks like a temporary directory; register it with WithToken"
+	}
+	return ""
+}
+
+// temporary reports whether the differing text holds a path below a usual directory for temporary files.
+func temporary(c *call, d Difference) bool {
+	text := c.dir
+	if d.Field == FieldArgument {
+		if d.Index >= len(c.argv) {
+			return false
+		}
+		text = c.argv[d.Index]
+	}
+	for _, dir := range []string{"/tmp/", "/var/folders/", `\Temp\`} {
+		if strings.Contains(text, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// UnplayedError reports runs of a cassette that no call asked for.
+type UnplayedError struct {
+	// Path is the file, "" for one in memory.
+	Path string
+	// Runs describe them: number, program and counts.
+	Runs []string
+}
+
+func (e *UnplayedError) Error() string {
+	where := ""
+	if e.Path != "" {
+		where = fmt.Sprintf(" of %q", e.Path)
+	}
+	return fmt.Sprintf("cassette: %d runs%s were not played: %s", len(e.Runs), where, strings.Join(e.Runs, "; "))
+}

@@ -1,0 +1,274 @@
+package cassette
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// Version is the version of the format that this package writes. It reads every version up to it.
+const Version = 1
+
+// parsed is a whole file: its header, its runs, and the names of its tokens.
+type parsed struct {
+	// path is the file it was loaded from, "" for none.
+	path string
+	// header is everything before the first run.
+	header []byte
+	tokens []token
+	runs   []runText
+	// size is the length of the whole file.
+	size int
+}
+
+// parser makes one pass over a file. It checks all of it and copies nothing.
+type parser struct {
+	limits limits
+	body   []byte // the file up to the trailer
+	start  int    // where the line that next has returned begins in body
+	pos    int    // where the line after it begins
+	line   int    // the number of that line, from 1
+	parsed
+}
+
+// sealing says what parse makes of the trailer.
+type sealing int
+
+const (
+	mustFit  sealing = iota // the count and the checksum must fit
+	unsealed                // the trailer may be missing or wrong
+)
+
+// parse reads a file. What it returns refers to data.
+func parse(data []byte, lim limits, seal sealing) (*parsed, error) {
+	if len(data) > lim.file {
+		return nil, tooLarge(0, "file", lim.file)
+	}
+	if bytes.IndexByte(data, '\r') >= 0 {
+		// A checkout may have turned the line ends. A CR inside a string is always escaped, so nothing is lost.
+		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	}
+	body, trailer := cutTrailer(data)
+	p := &parser{limits: lim, body: body, parsed: parsed{size: len(data)}}
+	if err := p.version(); err != nil {
+		return nil, err
+	}
+	if seal == unsealed {
+		if err := p.content(); err != nil {
+			return nil, err
+		}
+		return &p.parsed, nil
+	}
+	if trailer == nil {
+		return nil, &CorruptError{Reason: "the file is cut short: it does not end with its trailer"}
+	}
+	// The checksum of a large file is worked out beside the reading, and waited for in any case.
+	sum := make(chan [sha256.Size]byte, 1)
+	if work := func() { sum <- sha256.Sum256(body) }; len(body) < 1<<20 {
+		work()
+	} else {
+		go work()
+	}
+	err := p.content()
+	digest := <-sum
+	if err == nil {
+		err = p.trailer(trailer, digest)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &p.parsed, nil
+}
+
+// cutTrailer splits off the last line if it is a trailer.
+func cutTrailer(data []byte) (body, trailer []byte) {
+	i := bytes.LastIndexByte(bytes.TrimSuffix(data, []byte{'\n'}), '\n') + 1
+	if bytes.HasPrefix(data[i:], []byte("end ")) {
+		return data[:i], data[i:]
+	}
+	return data, nil
+}
+
+// next returns the next line without its end, or false at the end of the body or with a line that has none.
+func (p *parser) next() ([]byte, bool) {
+	n := bytes.IndexByte(p.body[p.pos:], '\n')
+	if n < 0 {
+		return nil, false
+	}
+	p.start, p.pos = p.pos, p.pos+n+1
+	p.line++
+	return p.body[p.start : p.start+n], true
+}
+
+func (p *parser) corrupt(reason string) error { return &CorruptError{Line: p.line, Reason: reason} }
+
+func tooLarge(line int, what string, most int) error {
+	return &CorruptError{Line: line, Reason: fmt.Sprintf("the %s is larger than %d bytes", what, most), Err: ErrTooLarge}
+}
+
+// version reads the first line.
+func (p *parser) version() error {
+	const not = `not a cassette: the first line is not "cassette 1"`
+	if len(p.body) == 0 {
+		return &CorruptError{Reason: "not a cassette: the file is empty"}
+	}
+	first, ok := p.next()
+	number, found := bytes.CutPrefix(first, []byte("cassette "))
+	if !ok || !found || len(number) > 9 {
+		return &CorruptError{Line: 1, Reason: not}
+	}
+	switch version, ok := parseInt(string(number), 1<<30); {
+	case !ok || version < 1:
+		return &CorruptError{Line: 1, Reason: not}
+	case version > Version:
+		return &VersionError{Version: int(version)}
+	}
+	return nil
+}
+
+// content reads everything between the first line and the trailer.
+func (p *parser) content() error {
+	line, ok := p.next()
+	if names, found := bytes.CutPrefix(line, []byte("tokens ")); ok && found {
+		var problem string
+		if p.tokens, problem = parseTokens(string(names)); problem != "" {
+			return p.corrupt(problem)
+		}
+		line, ok = p.next()
+	}
+	for ok && bytes.HasPrefix(line, []byte("x-")) {
+		if problem := checkExtension(line); problem != "" {
+			return p.corrupt(problem)
+		}
+		line, ok = p.next()
+	}
+	p.header = p.body[:p.pos]
+	if ok {
+		p.header = p.body[:p.start]
+	}
+	for ok {
+		if string(line) != "run" {
+			return p.corrupt(outside(line))
+		}
+		if len(p.runs) == p.limits.runs {
+			return &CorruptError{Line: p.line, Reason: fmt.Sprintf("more than %d runs", p.limits.runs), Err: ErrTooLarge}
+		}
+		var err error
+		if line, ok, err = p.run(); err != nil {
+			return err
+		}
+	}
+	if p.pos < len(p.body) {
+		p.line++
+		return p.corrupt("the last line is cut short")
+	}
+	return nil
+}
+
+// outside says what is wrong with a line that stands where a run should begin.
+func outside(line []byte) string {
+	switch {
+	case bytes.HasPrefix(line, []byte("<<<<<<<")), bytes.HasPrefix(line, []byte("=======")), bytes.HasPrefix(line, []byte(">>>>>>>")):
+		return "conflict marker of an unfinished merge"
+	case bytes.HasPrefix(line, []byte("end ")):
+		return "trailer in the middle of the file"
+	case bytes.HasPrefix(line, []byte("tokens ")), bytes.HasPrefix(line, []byte("x-")):
+		return "line that belongs before the first run"
+	case len(line) == 0:
+		return "empty line"
+	}
+	return `want "run" here, or a line of a run, which is indented by two spaces`
+}
+
+// run reads one run whose first line was just read, and returns the line behind it.
+func (p *parser) run() (line []byte, ok bool, err error) {
+	r := runText{line: p.line}
+	from := p.start
+	last := secArgv
+	for line, ok = p.next(); ok && len(line) > 2 && line[0] == ' ' && line[1] == ' '; line, ok = p.next() {
+		if len(line) > p.limits.line {
+			return nil, false, tooLarge(p.line, "line", p.limits.line)
+		}
+		sec, problem := r.add(line[2:])
+		switch {
+		case problem != "":
+		case sec == secNone:
+			continue
+		case sec < last:
+			problem = "line out of order"
+		case r.start[sec] == 0:
+			r.start[sec] = int32(p.start - from)
+		case sec == last && sec.repeats():
+		default:
+			problem = "line that a run can have once"
+		}
+		if problem != "" {
+			return nil, false, p.corrupt(problem)
+		}
+		if last = sec; p.pos-from > p.limits.run {
+			return nil, false, tooLarge(r.line, "run", p.limits.run)
+		}
+	}
+	end := p.pos
+	if ok {
+		end = p.start
+	}
+	r.text = p.body[from:end:end]
+	if problem := r.finish(); problem != "" {
+		return nil, false, &CorruptError{Line: r.line, Reason: problem}
+	}
+	p.runs = append(p.runs, r)
+	return line, ok, nil
+}
+
+// trailer checks the count and the checksum.
+func (p *parser) trailer(line []byte, sum [sha256.Size]byte) error {
+	p.line++
+	text, ended := bytes.CutSuffix(line, []byte{'\n'})
+	fields := bytes.Split(text, []byte{' '})
+	if !ended || len(fields) != 3 {
+		return p.corrupt("the trailer is cut short")
+	}
+	count, ok := parseInt(string(fields[1]), 1<<30)
+	want, found := bytes.CutPrefix(fields[2], []byte("sha256:"))
+	if !ok || !found || len(want) != 2*sha256.Size {
+		return p.corrupt("the trailer does not read: want a count of runs and a sha256 checksum")
+	}
+	if int(count) != len(p.runs) || hex.EncodeToString(sum[:]) != string(want) {
+		return &CorruptError{Line: p.line, Err: ErrChecksum, Reason: "the checksum does not fit: the file was edited, or " +
+			"badly merged; look it over and seal it anew with boombox fix"}
+	}
+	return nil
+}
+
+// appendTrailer seals a file.
+func appendTrailer(file []byte, runs int) []byte {
+	sum := sha256.Sum256(file)
+	return fmt.Appendf(file, "end %d sha256:%x\n", runs, sum)
+}
+
+// checkExtension checks a line that only its writer understands: x-name, and a text that a terminal can show.
+func checkExtension(line []byte) (problem string) {
+	name, text, _ := bytes.Cut(line[2:], []byte{' '})
+	if len(name) == 0 {
+		return "extension line without a name"
+	}
+	for _, c := range name {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return "name of an extension line that is not made of a-z, 0-9 and -"
+		}
+	}
+	for len(text) > 0 {
+		if text[0] == '"' || text[0] == '\\' {
+			text = text[1:]
+			continue
+		}
+		u, problem := readUnit(text)
+		if problem != "" {
+			return problem
+		}
+		text = text[u.size:]
+	}
+	return ""
+}

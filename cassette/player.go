@@ -1,0 +1,163 @@
+package cassette
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/boombox-go/boombox/fake"
+	"github.com/boombox-go/boombox/runner"
+)
+
+// Player is a [runner.Runner] that answers from a cassette. It holds no other runner: it cannot start a process. It is
+// safe for concurrent use.
+//
+// A call is answered by the first unplayed run with the same key: the base name of the program without ".exe", the
+// arguments, the input and the working directory if one is set. Environment, timeouts and output policies take no part.
+// A run is played once; a call without a run left is a miss, a [*MissError], which the player also keeps.
+// Concurrent calls of one key are answered in the order in which they come.
+//
+// The input of a command is read to its end before the run is played. A run that was recorded as cancelled is played
+// until it is killed, cancelled or timed out.
+type Player struct {
+	printer
+	// A closure, since printers walk fields and would show the cassette.
+	state func() *playing
+}
+
+type playing struct {
+	tape  *parsed
+	words translator
+	pace  Pace
+	from  setting
+	hint  string
+
+	mu     sync.Mutex
+	index  *index
+	calls  int
+	misses []error
+	closed bool
+}
+
+// NewPlayer plays tape. It is [Open] in mode replay for a cassette that is in memory: neither the environment nor a file
+// is looked at. [WithPace], [WithToken] and [WithHint] apply. A token of the cassette without a value is [ErrToken].
+func NewPlayer(tape *Tape, opts ...Option) (*Player, error) {
+	o, err := gather(opts)
+	if err != nil {
+		return nil, err
+	}
+	return newPlayer(tape.state(), o, setting{Replay, FromOption})
+}
+
+func newPlayer(p *parsed, o options, from setting) (*Player, error) {
+	words, err := bind(p.tokens, o.values)
+	if err != nil {
+		return nil, err
+	}
+	s := &playing{tape: p, words: words, pace: o.pace, from: from, hint: o.hint, index: newIndex(p.runs)}
+	return &Player{printer{s.describe}, func() *playing { return s }}, nil
+}
+
+// Start answers cmd with a recorded run.
+func (p *Player) Start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, error) {
+	if ctx.Err() != nil || cmd.Validate() != nil {
+		return fake.Play(ctx, cmd, fake.Script{}) // refuses, as every runner does
+	}
+	return p.state().start(ctx, cmd)
+}
+
+func (s *playing) start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, error) {
+	stdin, err := readStdin(ctx, cmd)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.claim(cmd, callOf(cmd, stdin, s.words))
+	switch {
+	case err != nil:
+		return nil, err
+	case r.end.failure != nil:
+		return nil, r.failure(s.words)
+	case s.pace == Instant && !r.pending():
+		return runner.Settle(cmd, r.finished(s.words)), nil
+	}
+	return fake.Play(context.WithoutCancel(ctx), unread(cmd), r.script(s.words, s.pace))
+}
+
+// unread is cmd with its input taken out: the player has read it, and a reader can be used once.
+func unread(cmd *runner.Cmd) *runner.Cmd {
+	cmd = cmd.Clone()
+	cmd.Stdin = runner.Stdin{}
+	return cmd
+}
+
+// claim takes the run that answers c, or keeps a miss.
+func (s *playing) claim(cmd *runner.Cmd, c call) (*runText, error) {
+	hash := c.hash(s.index.seed)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	s.calls++
+	serves := func(r *runText) bool { return r.serves(cmd, s.words) }
+	if i := s.index.claim(&c, hash, serves, s.calls); i >= 0 {
+		return &s.index.runs[i], nil
+	}
+	miss := s.miss(c)
+	s.misses = append(s.misses, miss)
+	return nil, miss
+}
+
+// Misses are the calls that found no run, in order, each a [*MissError]. The player keeps them even if the code under
+// test swallowed the error.
+func (p *Player) Misses() []error {
+	s := p.state()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]error(nil), s.misses...)
+}
+
+// Unplayed describes the runs that were not played: number, program and counts.
+func (p *Player) Unplayed() []string {
+	s := p.state()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []string
+	for i, at := range s.index.played {
+		if at == 0 {
+			list = append(list, s.describeRun(i))
+		}
+	}
+	return list
+}
+
+func (s *playing) describeRun(i int) string {
+	r := &s.index.runs[i]
+	return fmt.Sprintf("run %d (line %d): %s", i+1, r.line, describeCall(r.argv()))
+}
+
+// Check is nil when every call found its run and every run was played. Otherwise its error says what is missing.
+func (p *Player) Check() error {
+	errs := p.Misses()
+	if unplayed := p.Unplayed(); len(unplayed) > 0 {
+		errs = append(errs, &UnplayedError{Path: p.state().tape.path, Runs: unplayed})
+	}
+	return errors.Join(errs...)
+}
+
+// Close makes every further call fail with [ErrClosed]. Misses and Unplayed stay as they are. It is idempotent.
+func (p *Player) Close() error {
+	s := p.state()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
+
+func (s *playing) describe() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left, _ := s.index.left()
+	return fmt.Sprintf("player of %d runs: %d unplayed, %d calls, %d misses", len(s.index.runs), left, s.calls, len(s.misses))
+}

@@ -1,0 +1,39 @@
+package cassette
+
+import (
+	"fmt"
+	"strings"
+)
+
+// programOf is the base name of the program as it is matched: a cassette that was recorded as C:\bin\git.exe serves
+// /usr/bin/git.
+func programOf(argv []string) string {
+	if len(argv) == 0 {
+		return ""
+	}
+	name := strings.TrimRight(argv[0], `/\`)
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	if n := len(name) - len(".exe"); n > 0 && strings.EqualFold(name[n:], ".exe") {
+		name = name[:n]
+	}
+	return name
+}
+
+// describeCall is a call as messages show it: the program and how many arguments it got.
+func describeCall(argv []string) string {
+	args := max(len(argv)-1, 0)
+	plural := "s"
+	if args == 1 {
+		plural = ""
+	}
+	return fmt.Sprintf("%s with %d argument%s", showName(programOf(argv)), args, plural)
+}
+
+// showName quotes a name, bounded, so that it can do nothing to a terminal.
+func showName(name string) string {
+	const most = 64
+	if len(name) > most {
+		name = name[:most] + "..."
+	}
+	return `"` + string(appendEscaped(nil, []byte(name))) + `"`
+}

@@ -1,0 +1,260 @@
+package cassette
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"strconv"
+	"unicode/utf8"
+)
+
+// This file is the quoting of FORMAT.md: the interpreted string literals of Go without octal escapes. Everything that
+// is not a printable character is escaped, so that a file shows its bytes and can do nothing to a terminal.
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// plain is the length of the prefix of s that stands for itself between quotes: printable ASCII without the quote and
+// the backslash. Eight bytes are looked at in one step, which is what makes loading a large cassette fast.
+func plain(s []byte) int {
+	n := 0
+	for len(s)-n >= 8 {
+		x := binary.LittleEndian.Uint64(s[n:])
+		quote, slash := x^(ones*'"'), x^(ones*'\\')
+		special := (x - ones*' ') &^ x     // below the space
+		special |= x | (x + ones)          // not ASCII, or DEL
+		special |= (quote - ones) &^ quote // a zero byte where the quote was
+		special |= (slash - ones) &^ slash
+		if special &= highs; special != 0 {
+			// A borrow or a carry can make a later byte look special, never an earlier one.
+			return n + bits.TrailingZeros64(special)/8
+		}
+		n += 8
+	}
+	for n < len(s) && s[n] >= ' ' && s[n] < 0x7f && s[n] != '"' && s[n] != '\\' {
+		n++
+	}
+	return n
+}
+
+// appendEscaped appends s as it stands between quotes.
+func appendEscaped(dst, s []byte) []byte {
+	for len(s) > 0 {
+		n := plain(s)
+		dst = append(dst, s[:n]...)
+		if s = s[n:]; len(s) == 0 {
+			break
+		}
+		r, size := utf8.DecodeRune(s)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			dst = appendHex(dst, s[0])
+		case r == '"' || r == '\\':
+			dst = append(dst, '\\', s[0])
+		case r < utf8.RuneSelf:
+			dst = appendControl(dst, s[0])
+		case strconv.IsPrint(r):
+			dst = append(dst, s[:size]...)
+		default:
+			dst = appendRune(dst, r)
+		}
+		s = s[size:]
+	}
+	return dst
+}
+
+// escapedLen is the length of what appendEscaped appends, and whether s holds a NUL or bytes that are not UTF-8.
+func escapedLen(s []byte) (length int, binary bool) {
+	for len(s) > 0 {
+		n := plain(s)
+		length += n
+		if s = s[n:]; len(s) == 0 {
+			break
+		}
+		r, size := utf8.DecodeRune(s)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			length, binary = length+4, true
+		case r == '"' || r == '\\' || r >= '\a' && r <= '\r':
+			length += 2
+		case r < utf8.RuneSelf:
+			length, binary = length+4, binary || r == 0
+		case strconv.IsPrint(r):
+			length += size
+		case r > 0xffff:
+			length += 10
+		default:
+			length += 6
+		}
+		s = s[size:]
+	}
+	return length, binary
+}
+
+const hexDigits = "0123456789abcdef"
+
+func appendHex(dst []byte, b byte) []byte {
+	return append(dst, '\\', 'x', hexDigits[b>>4], hexDigits[b&15])
+}
+
+func appendControl(dst []byte, b byte) []byte {
+	if b >= '\a' && b <= '\r' {
+		return append(dst, '\\', "abtnvfr"[b-'\a'])
+	}
+	return appendHex(dst, b)
+}
+
+func appendRune(dst []byte, r rune) []byte {
+	digits, kind := 4, byte('u')
+	if r > 0xffff {
+		digits, kind = 8, 'U'
+	}
+	dst = append(dst, '\\', kind)
+	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
+		dst = append(dst, hexDigits[r>>shift&15])
+	}
+	return dst
+}
+
+// checkQuoted reads one quoted string that is all of s, and returns how many bytes it stands for. What is wrong with
+// s is told without showing any of it.
+func checkQuoted(s []byte) (length int, problem string) {
+	s, problem = unwrap(s)
+	for len(s) > 0 && problem == "" {
+		n := plain(s)
+		length += n
+		if s = s[n:]; len(s) == 0 {
+			break
+		}
+		var piece unit
+		piece, problem = readUnit(s)
+		length += piece.length()
+		s = s[piece.size:]
+	}
+	return length, problem
+}
+
+// appendUnquoted appends what s stands for. checkQuoted has accepted s.
+func appendUnquoted(dst, s []byte) []byte {
+	s, _ = unwrap(s)
+	for {
+		n := plain(s)
+		dst = append(dst, s[:n]...)
+		if s = s[n:]; len(s) == 0 {
+			return dst
+		}
+		piece, problem := readUnit(s)
+		if problem != "" {
+			return dst // not reached: the string was checked
+		}
+		if piece.isByte {
+			dst = append(dst, byte(piece.value))
+		} else {
+			dst = utf8.AppendRune(dst, piece.value)
+		}
+		s = s[piece.size:]
+	}
+}
+
+func unwrap(s []byte) ([]byte, string) {
+	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
+		return nil, "not one quoted string"
+	}
+	return s[1 : len(s)-1], ""
+}
+
+// unit is one character or escape between quotes: size bytes of the file.
+type unit struct {
+	value  rune
+	isByte bool
+	size   int
+}
+
+func (u unit) length() int {
+	if u.isByte {
+		return 1
+	}
+	return utf8.RuneLen(u.value)
+}
+
+// readUnit reads the character or escape at the start of s, which is not empty.
+func readUnit(s []byte) (unit, string) {
+	switch c := s[0]; {
+	case c == '"':
+		return unit{}, "quote inside a quoted string"
+	case c < ' ' || c == 0x7f:
+		return unit{}, "control character that is not escaped"
+	case c >= utf8.RuneSelf:
+		r, size := utf8.DecodeRune(s)
+		if r == utf8.RuneError && size == 1 {
+			return unit{}, "bytes that are not UTF-8"
+		}
+		if treacherous(r) {
+			return unit{}, "invisible or direction-changing character that is not escaped"
+		}
+		return unit{value: r, size: size}, ""
+	case c != '\\':
+		return unit{value: rune(c), size: 1}, ""
+	}
+	if len(s) < 2 {
+		return unit{}, "backslash before the closing quote"
+	}
+	switch s[1] {
+	case '\\', '"':
+		return unit{value: rune(s[1]), size: 2}, ""
+	case 'a', 'b', 't', 'n', 'v', 'f', 'r':
+		for i := range 7 {
+			if "abtnvfr"[i] == s[1] {
+				return unit{value: rune('\a' + i), size: 2}, ""
+			}
+		}
+	case 'x':
+		return readDigits(s, 2)
+	case 'u':
+		return readDigits(s, 4)
+	case 'U':
+		return readDigits(s, 8)
+	}
+	return unit{}, "unknown escape"
+}
+
+func readDigits(s []byte, digits int) (unit, string) {
+	if len(s) < 2+digits {
+		return unit{}, "escape cut short"
+	}
+	value := uint64(0)
+	for _, c := range s[2 : 2+digits] {
+		switch {
+		case c >= '0' && c <= '9':
+			value = value<<4 | uint64(c-'0')
+		case c >= 'a' && c <= 'f':
+			value = value<<4 | uint64(c-'a'+10)
+		case c >= 'A' && c <= 'F':
+			value = value<<4 | uint64(c-'A'+10)
+		default:
+			return unit{}, "escape with a digit that is not hexadecimal"
+		}
+	}
+	if digits == 2 {
+		return unit{value: rune(value), isByte: true, size: 4}, ""
+	}
+	if value > utf8.MaxRune || !utf8.ValidRune(rune(value)) {
+		return unit{}, "escape that is not a character"
+	}
+	return unit{value: rune(value), size: 2 + digits}, ""
+}
+
+// treacherous are the characters that a reader of the file would not see, or that would show him the rest of the line
+// in another order. The list is fixed: what a file may hold must not change with the Unicode tables of a Go release.
+func treacherous(r rune) bool {
+	switch {
+	case r >= 0x80 && r <= 0x9f, // C1 controls
+		r == 0x061c, r >= 0x200b && r <= 0x200f, // marks and joiners without width
+		r >= 0x2028 && r <= 0x202e,              // separators, embeddings, overrides
+		r >= 0x2060 && r <= 0x206f, r == 0xfeff, // isolates, invisible operators, byte order mark
+		r >= 0xe0000 && r <= 0xe0fff: // tags
+		return true
+	}
+	return false
+}

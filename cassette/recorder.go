@@ -1,0 +1,214 @@
+package cassette
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/boombox-go/boombox/runner"
+)
+
+// Recorder is a [runner.Runner] that runs commands with another one and notes what they do. It is safe for concurrent
+// use. Callers see the real processes and their real results; nothing is written before [Recorder.Save].
+//
+// Recorded are the arguments, the working directory if one is set, the names of the environment variables that were set
+// or removed, the input, both output streams to the last byte, and the outcome. Environment values never are. Runs
+// stand in the file in the order in which they were started.
+//
+// The input of a command is read to its end before the command is started. Inherited input is not recorded.
+type Recorder struct {
+	printer
+	// A closure, since printers walk fields and would show what was recorded.
+	state func() *recording
+}
+
+type recording struct {
+	file   *target
+	inner  runner.Runner
+	words  translator
+	tokens []token
+	// cancelled keeps cancelled runs, extend the runs that the file has.
+	cancelled, extend bool
+
+	mu     sync.Mutex
+	takes  []*take
+	closed bool
+}
+
+// take is one run while it is recorded.
+type take struct {
+	argv    []string
+	dir     string
+	env     []string
+	stdin   []byte
+	inherit bool
+	started time.Time
+
+	// process and failure are set when the start is over: neither of them means that it is not.
+	process *runner.Process
+	failure *startFailure
+
+	mu      sync.Mutex
+	streams [2]observed
+	clock   clock
+}
+
+// NewRecorder records to the file at path what inner runs. It is [Open] in mode record, without a look at the
+// environment. [WithToken], [WithExtend] and [WithCancelled] apply.
+//
+// The directory is made if it is missing (0700). Until Close nobody else can record to path ([*LockedError]). What is
+// there already must be a cassette in a regular file: anything else is not recorded over ([ErrCorrupt],
+// [ErrNotRegular]).
+func NewRecorder(path string, inner runner.Runner, opts ...Option) (*Recorder, error) {
+	o, err := gather(opts)
+	if err != nil {
+		return nil, err
+	}
+	return newRecorder(path, inner, o)
+}
+
+func newRecorder(path string, inner runner.Runner, o options) (_ *Recorder, err error) {
+	s := &recording{inner: inner, cancelled: o.cancelled, extend: o.extend}
+	for _, r := range o.values {
+		s.tokens = append(s.tokens, r.token)
+	}
+	if s.words, err = bind(s.tokens, o.values); err != nil {
+		return nil, err
+	}
+	if s.file, err = lockTarget(path); err != nil {
+		return nil, err
+	}
+	if _, err := s.existing(); err != nil {
+		return nil, errors.Join(err, s.file.unlock())
+	}
+	return &Recorder{printer{s.describe}, func() *recording { return s }}, nil
+}
+
+// Start runs cmd with the inner runner and records it.
+func (r *Recorder) Start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, error) {
+	s := r.state()
+	if ctx.Err() != nil || cmd.Validate() != nil {
+		return s.inner.Start(ctx, cmd) // refuses, and nothing is recorded
+	}
+	stdin, err := readStdin(ctx, cmd)
+	if err != nil {
+		return nil, err
+	}
+	t := &take{
+		argv: cmd.Argv(), dir: cmd.Dir, env: cmd.Env.Names(), stdin: stdin, inherit: cmd.Stdin.Kind() == runner.StdinInherit,
+		streams: [2]observed{observe(cmd.Output.Stdout), observe(cmd.Output.Stderr)}, started: time.Now(),
+	}
+	tapped := cmd.Tapped(t.note)
+	if cmd.Stdin.Kind() == runner.StdinReader {
+		tapped.Stdin = runner.StdinOf(stdin)
+	}
+	if err := s.begin(t); err != nil {
+		return nil, err
+	}
+	process, err := s.inner.Start(ctx, tapped)
+	s.begun(t, process, err)
+	return process, err
+}
+
+// note is the tap of both streams.
+func (t *take) note(id runner.StreamID, chunk []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.streams[id].write(chunk)
+	t.clock.note(time.Since(t.started), id, len(chunk))
+}
+
+// begin takes the place of a run in the order of starts.
+func (s *recording) begin(t *take) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	s.takes = append(s.takes, t)
+	return nil
+}
+
+// begun notes how the start ended. A start that was cancelled or refused says nothing about the command.
+func (s *recording) begun(t *take, process *runner.Process, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var start *runner.StartError
+	switch {
+	case err == nil:
+		t.process = process
+	case errors.As(err, &start):
+		t.failure = failureOf(start)
+	default:
+		s.takes = slices.DeleteFunc(s.takes, func(other *take) bool { return other == t })
+	}
+}
+
+// Save writes the file, whole and at once: whoever reads it sees the old one or the new one, and a crash at any
+// instant leaves one of them. It is 0600. Runs that are what the file has already keep their text, arrival times
+// included, and a file that would not change is not touched. A run that is not over is a [*RecordError] that matches
+// [ErrOpenRun], and one that a cassette cannot hold a [*RecordError] that says why; nothing is written then.
+//
+// Save can be called again after further runs.
+func (r *Recorder) Save() error {
+	s := r.state()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	tape, err := s.assemble()
+	if err != nil {
+		return err
+	}
+	return s.file.replace(tape.marshal())
+}
+
+// Tape is what Save would write now.
+func (r *Recorder) Tape() (*Tape, error) {
+	s := r.state()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, err := s.assemble()
+	if err != nil {
+		return nil, err
+	}
+	return newTape(p), nil
+}
+
+// Close gives the file up. It does not save: what was not saved is dropped. It is idempotent.
+func (r *Recorder) Close() error {
+	s := r.state()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	return s.file.unlock()
+}
+
+// RecordError reports a run that cannot be saved.
+type RecordError struct {
+	// Run is its number among the recorded ones, from 1.
+	Run int
+	// Program is the base name of its program.
+	Program string
+	// Err says why.
+	Err error
+}
+
+func (e *RecordError) Error() string {
+	return fmt.Sprintf("cassette: recorded run %d, of %s, cannot be saved: %v", e.Run, showName(e.Program), e.Err)
+}
+
+func (e *RecordError) Unwrap() error { return e.Err }
+
+func (s *recording) describe() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprintf("recorder with %d runs", len(s.takes))
+}

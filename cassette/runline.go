@@ -1,0 +1,185 @@
+package cassette
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/boombox-go/boombox/runner"
+)
+
+// secNone is a line of a run that belongs to no section: an extension.
+const secNone section = -1
+
+// repeats tells the sections that may have more than one line.
+func (s section) repeats() bool {
+	switch s {
+	case secArgv, secIn, secOut, secErr, secCut:
+		return true
+	}
+	return false
+}
+
+// add takes one line of a run, without its indentation, and checks it.
+func (r *runText) add(line []byte) (section, string) {
+	tag, payload, spaced := bytes.Cut(line, []byte{' '})
+	if !spaced && string(tag) != "pipes-held" && !isEnding(string(tag)) && !bytes.HasPrefix(tag, []byte("x-")) {
+		return secNone, "line that reads neither as a part of a run nor as an extension"
+	}
+	switch string(tag) {
+	case "out":
+		return r.addText(secOut, payload)
+	case "err":
+		return r.addText(secErr, payload)
+	case "in":
+		return r.addText(secIn, payload)
+	case "out64":
+		return r.addBase64(secOut, payload)
+	case "err64":
+		return r.addBase64(secErr, payload)
+	case "in64":
+		return r.addBase64(secIn, payload)
+	case "argv":
+		r.argc++
+		_, problem := checkQuoted(payload)
+		return secArgv, problem
+	case "dir":
+		n, problem := checkQuoted(payload)
+		if problem == "" && n == 0 {
+			problem = "empty directory"
+		}
+		return secDir, problem
+	case "env":
+		_, problem := parseNames(payload)
+		return secEnv, problem
+	case "stdin":
+		r.inherit = true
+		if string(payload) != "inherit" {
+			return secIn, `want "stdin inherit"`
+		}
+		return secIn, ""
+	case "pipes-held":
+		r.held = true
+		if spaced {
+			return secHeld, "text behind pipes-held"
+		}
+		return secHeld, ""
+	case "cut":
+		return secCut, r.addCut(string(payload))
+	case "tape":
+		_, problem := parseTape(payload)
+		return secTape, problem
+	case "in-file", "out-file", "err-file":
+		return secNone, "side file, which this reader does not know yet"
+	}
+	if bytes.HasPrefix(line, []byte("x-")) {
+		return secNone, checkExtension(line)
+	}
+	if isEnding(string(tag)) {
+		var problem string
+		r.end, problem = parseEnding(string(line))
+		return secEnding, problem
+	}
+	return secNone, "line of an unknown kind"
+}
+
+// encoding of a stream, of which a stream has one.
+type encoding byte
+
+const (
+	encText encoding = 1 + iota
+	encBase64
+	encPadded // base64 that has ended: padding can only come last
+)
+
+func (r *runText) addText(s section, payload []byte) (section, string) {
+	n, problem := checkQuoted(payload)
+	if problem != "" {
+		return s, problem
+	}
+	if n == 0 {
+		return s, "empty line of a stream"
+	}
+	return s, r.grow(s, n, encText, encText)
+}
+
+func (r *runText) addBase64(s section, payload []byte) (section, string) {
+	n, padded, problem := checkBase64(payload)
+	if problem != "" {
+		return s, problem
+	}
+	after := encBase64
+	if padded {
+		after = encPadded
+	}
+	return s, r.grow(s, n, encBase64, after)
+}
+
+func (r *runText) grow(s section, n int, want, after encoding) string {
+	i := s - secIn
+	if r.inherit && s == secIn {
+		return "recorded input beside inherited input"
+	}
+	if have := r.enc[i]; have != 0 && have != want {
+		return "one stream in two encodings, or base64 behind its end"
+	}
+	r.enc[i] = after
+	r.size[i] += n
+	return ""
+}
+
+func (r *runText) addCut(payload string) string {
+	const bad = `want "cut", out or err, head or tail, and the bytes of the whole stream`
+	fields := strings.Split(payload, " ")
+	if len(fields) != 3 || fields[1] != "head" && fields[1] != "tail" {
+		return bad
+	}
+	total, ok := parseInt(fields[2], 1<<52)
+	c := cut{tail: fields[1] == "tail", total: total}
+	if !ok || total <= 0 {
+		return bad
+	}
+	switch {
+	case fields[0] == "out" && r.cut == [2]cut{}:
+		r.cut[0] = c
+	case fields[0] == "err" && r.cut[1] == cut{}:
+		r.cut[1] = c
+	case fields[0] == "out" || fields[0] == "err":
+		return "cut lines out of order, or twice"
+	default:
+		return bad
+	}
+	return ""
+}
+
+// total is how many bytes the child wrote to one stream, whatever of them the file holds.
+func (r *runText) total(id runner.StreamID) int64 {
+	i := 0
+	if id == runner.Stderr {
+		i = 1
+	}
+	return max(r.cut[i].total, int64(r.size[1+i]))
+}
+
+// finish checks what only the whole run shows.
+func (r *runText) finish() (problem string) {
+	switch {
+	case r.argc == 0:
+		return "run without argv"
+	case r.start[secEnding] == 0:
+		return "run without an outcome"
+	case r.end.failure != nil && (r.start[secOut]|r.start[secErr]|r.start[secHeld]|r.start[secCut]|r.start[secTape]) != 0:
+		return "run that was never started, with output"
+	}
+	for i := range r.cut {
+		if r.cut[i].total != 0 && r.cut[i].total <= int64(r.size[1+i]) {
+			return "cut stream that is not longer than what the file holds of it"
+		}
+	}
+	if r.start[secTape] != 0 {
+		t := r.tape()
+		if t.total(runner.Stdout) != r.total(runner.Stdout) || t.total(runner.Stderr) != r.total(runner.Stderr) {
+			return "tape whose byte counts are not those of the streams"
+		}
+	}
+	return ""
+}

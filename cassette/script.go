@@ -1,0 +1,118 @@
+package cassette
+
+import (
+	"github.com/boombox-go/boombox/fake"
+	"github.com/boombox-go/boombox/runner"
+)
+
+// script is the run as the engine of package fake plays it.
+func (r *runText) script(t translator, pace Pace) fake.Script {
+	if r.end.failure != nil {
+		return fake.Script{StartErr: r.failure(t), Replayed: true}
+	}
+	s := fake.Script{Outcome: r.end.outcome, Status: r.end.status, PipesHeld: r.held, Replayed: true, Pending: r.pending()}
+	arrivals := r.tape()
+	s.Duration = arrivals.duration()
+	if r.start[secTape] == 0 {
+		for id := range r.cut {
+			if n := r.total(runner.StreamID(id)); n > 0 {
+				arrivals.chunks = append(arrivals.chunks, arrival{stream: runner.StreamID(id), n: n})
+			}
+		}
+	}
+	var streams [2]capture
+	for id := range streams {
+		c := r.capture(runner.StreamID(id))
+		c.data, arrivals = translateStream(c, runner.StreamID(id), arrivals, t.toLive)
+		streams[id] = c
+	}
+	for _, a := range arrivals.chunks {
+		wait := pace.wait(a.after)
+		for a.n > 0 {
+			data := streams[a.stream].take(a.n)
+			s.Chunks = append(s.Chunks, fake.Chunk{After: wait, Stream: a.stream, Data: data})
+			a.n -= int64(len(data))
+			wait = 0
+		}
+	}
+	if wait := pace.wait(arrivals.exit); wait > 0 {
+		s.Chunks = append(s.Chunks, fake.Chunk{After: wait})
+	}
+	return s
+}
+
+// pending reports whether the run would have gone on if its caller had not given up: it is played until the caller
+// gives up again.
+func (r *runText) pending() bool { return r.end.outcome == runner.Cancelled }
+
+// finished is the run as one that is over before it is played: what an instant script comes to, without the chunks.
+func (r *runText) finished(t translator) runner.Finished {
+	f := runner.Finished{
+		Outcome: r.end.outcome, Status: r.end.status, PipesHeld: r.held, Replayed: true,
+		Duration: r.tape().duration(),
+	}
+	for id, stream := range [2]*[]byte{&f.Stdout, &f.Stderr} {
+		c := r.capture(runner.StreamID(id))
+		*stream = t.toLive(c.data, nil)
+		if filler := make([]byte, c.dropped); c.tail {
+			*stream = append(filler, *stream...)
+		} else if c.dropped > 0 {
+			*stream = append(*stream, filler...)
+		}
+	}
+	return f
+}
+
+func (r *runText) failure(t translator) error {
+	f := *r.end.failure
+	f.text = string(t.toLive([]byte(f.text), nil))
+	return f.err(programOf(r.argv()))
+}
+
+// capture is one stream as the file has it.
+func (r *runText) capture(id runner.StreamID) capture {
+	c := capture{data: r.output(id), tail: r.cut[id].tail}
+	c.dropped = r.total(id) - int64(len(c.data))
+	return c
+}
+
+// filler stands for bytes that a cassette does not hold. Only a policy that drops them gets to see them; see
+// runText.serves.
+var filler [32 << 10]byte
+
+// take removes at most n bytes from the start of a stream, kept or not.
+func (c *capture) take(n int64) []byte {
+	if c.dropped > 0 && (c.tail || len(c.data) == 0) {
+		n = min(n, c.dropped, int64(len(filler)))
+		c.dropped -= n
+		return filler[:n:n]
+	}
+	n = min(n, int64(len(c.data)))
+	data := c.data[:n:n]
+	c.data = c.data[n:]
+	return data
+}
+
+// serves reports whether the cassette holds all that cmd would keep of the run's output: of a cut stream, cmd must
+// drop what the cassette does not have.
+func (r *runText) serves(cmd *runner.Cmd, t translator) bool {
+	if r.start[secCut] == 0 {
+		return true
+	}
+	for id, s := range [2]runner.Stream{cmd.Output.Stdout, cmd.Output.Stderr} {
+		c := r.cut[id]
+		if c.total == 0 {
+			continue
+		}
+		kept := len(t.toLive(r.output(runner.StreamID(id)), nil))
+		most := s.MaxBytes
+		if most == 0 {
+			most = runner.DefaultMaxBytes
+		}
+		fits := most <= int64(kept) && (s.Policy == runner.Tail) == c.tail
+		if s.Tee != nil || s.Policy != runner.Discard && !fits {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,155 @@
+package cassette
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Tape is what a cassette file holds. It is immutable and safe for concurrent use. It keeps the text of the file and
+// an index; streams are decoded when a [Run] is asked for them. Printers show counts alone.
+type Tape struct {
+	printer
+	// A closure, since printers walk fields and would show the text.
+	state func() *parsed
+}
+
+func newTape(p *parsed) *Tape { return &Tape{printer{p.describe}, func() *parsed { return p }} }
+
+// Parse reads a cassette from memory: all of it is checked, or refused with a [*CorruptError] that names the line, or a
+// [*VersionError].
+func Parse(data []byte) (*Tape, error) {
+	p, err := parse(bytes.Clone(data), defaultLimits, mustFit)
+	if err != nil {
+		return nil, err
+	}
+	return newTape(p), nil
+}
+
+// Load reads a cassette file. Its mode does not matter: a checkout keeps none. A missing file is an error that matches
+// [fs.ErrNotExist]; a corrupt or unreadable one never is.
+func Load(path string) (*Tape, error) {
+	p, err := load(path, defaultLimits)
+	if err != nil {
+		return nil, err
+	}
+	return newTape(p), nil
+}
+
+func load(path string, lim limits) (*parsed, error) {
+	data, err := readFile(path, lim)
+	if err != nil {
+		return nil, err
+	}
+	p, err := parse(data, lim, mustFit)
+	if err != nil {
+		return nil, at(path, err)
+	}
+	p.path = path
+	return p, nil
+}
+
+// readFile reads a regular file of bounded size. Opening goes through package os, so that the test cache of the go
+// command knows about the file.
+func readFile(path string, lim limits) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("cassette: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("cassette: %w", err)
+	case !info.Mode().IsRegular():
+		return nil, &CorruptError{Path: path, Reason: "not a regular file", Err: ErrNotRegular}
+	case info.Size() > int64(lim.file):
+		return nil, at(path, tooLarge(0, "file", lim.file))
+	}
+	data := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, data); err != nil {
+		return nil, fmt.Errorf("cassette: reading %q: %w", path, err)
+	}
+	return data, nil
+}
+
+// at puts the path into an error of parse.
+func at(path string, err error) error {
+	var corrupt *CorruptError
+	var version *VersionError
+	switch {
+	case errors.As(err, &corrupt):
+		corrupt.Path = path
+	case errors.As(err, &version):
+		version.Path = path
+	}
+	return err
+}
+
+// Reseal returns the cassette in data with a trailer that fits. It is for files that were edited or merged by hand, and
+// for ones written by hand, which may lack the trailer. Everything else must read well.
+func Reseal(data []byte) ([]byte, error) {
+	p, err := parse(bytes.Clone(data), defaultLimits, unsealed)
+	if err != nil {
+		return nil, err
+	}
+	return p.marshal(), nil
+}
+
+// Len is how many runs there are.
+func (t *Tape) Len() int { return len(t.state().runs) }
+
+// Runs are the runs, in the order in which they were started.
+func (t *Tape) Runs() []*Run {
+	p := t.state()
+	runs := make([]*Run, len(p.runs))
+	for i := range p.runs {
+		runs[i] = newRun(&p.runs[i], i+1)
+	}
+	return runs
+}
+
+// Tokens are the tokens that the cassette uses, such as "tmp:1"; see [WithToken].
+func (t *Tape) Tokens() []string {
+	var names []string
+	for _, token := range t.state().tokens {
+		names = append(names, token.bare())
+	}
+	return names
+}
+
+// Marshal returns the file.
+func (t *Tape) Marshal() []byte { return t.state().marshal() }
+
+// WriteTo writes the file to w.
+func (t *Tape) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(t.Marshal())
+	return int64(n), err
+}
+
+// Checksum is the sha256 checksum of the file's trailer, in hexadecimal.
+func (t *Tape) Checksum() string {
+	sum := sha256.Sum256(t.state().body(nil))
+	return fmt.Sprintf("%x", sum)
+}
+
+// body appends the file without its trailer.
+func (p *parsed) body(dst []byte) []byte {
+	dst = append(dst, p.header...)
+	for i := range p.runs {
+		dst = append(dst, p.runs[i].text...)
+	}
+	return dst
+}
+
+func (p *parsed) marshal() []byte {
+	return appendTrailer(p.body(make([]byte, 0, p.size+128)), len(p.runs))
+}
+
+// describe is what printers show: nothing of the content.
+func (p *parsed) describe() string {
+	return fmt.Sprintf("cassette with %d runs, %d bytes", len(p.runs), p.size)
+}

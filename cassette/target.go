@@ -1,0 +1,179 @@
+package cassette
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// target is a file that is being recorded to. It holds the lock of that file.
+type target struct {
+	// path is what the caller named, absolute from then on: what a program does to its working directory does not
+	// move the file.
+	path string
+	lock *fileLock
+	// made are the directories that were made for it, outermost first.
+	made []string
+}
+
+// lockTarget checks that path can be recorded to, makes its directory, and locks it.
+func lockTarget(path string) (_ *target, err error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("cassette: %w", err)
+	}
+	t := &target{path: abs}
+	if err := t.regular(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			t.unmake()
+		}
+	}()
+	if err := t.makeDir(filepath.Dir(abs)); err != nil {
+		return nil, fmt.Errorf("cassette: %w", err)
+	}
+	t.lock, err = lockFile(t.sibling("lock"))
+	var locked *LockedError
+	if errors.As(err, &locked) {
+		locked.Path = path
+	} else if err != nil {
+		err = fmt.Errorf("cassette: locking %q: %w", path, err)
+	}
+	return t, err
+}
+
+// unlock gives the file up, and leaves nothing behind but what was saved.
+func (t *target) unlock() error {
+	err := t.lock.release()
+	t.unmake()
+	return err
+}
+
+// makeDir makes a directory and those above it, and remembers which.
+func (t *target) makeDir(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = t.makeDir(filepath.Dir(dir)); err == nil {
+			err = os.Mkdir(dir, 0o700)
+		}
+	}
+	if err == nil {
+		t.made = append(t.made, dir)
+		return nil
+	}
+	if info, statErr := os.Stat(dir); statErr == nil && info.IsDir() {
+		return nil
+	}
+	return err
+}
+
+// unmake removes the directories that were made and are empty.
+func (t *target) unmake() {
+	for i := len(t.made) - 1; i >= 0; i-- {
+		if os.Remove(t.made[i]) != nil {
+			return
+		}
+	}
+}
+
+// sibling is a hidden file beside the target.
+func (t *target) sibling(kind string) string {
+	dir, base := filepath.Split(t.path)
+	return filepath.Join(dir, "."+base+"."+kind)
+}
+
+// regular refuses a path that is there and is no regular file.
+func (t *target) regular() error {
+	info, err := os.Lstat(t.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("cassette: %w", err)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%w: %q is not written through", ErrNotRegular, t.path)
+	}
+	return nil
+}
+
+// replace makes data the content of the file, unless it is already. The old file stays until the new one is complete
+// on disk, and takes its place in one step. Another name of the old file, a hard link, keeps the old content.
+func (t *target) replace(data []byte) error {
+	if err := t.regular(); err != nil {
+		return err
+	}
+	if old, err := os.ReadFile(t.path); err == nil && bytes.Equal(old, data) {
+		return nil
+	}
+	// The lock makes the name ours: what is there is left from a crash.
+	temp := t.sibling("tmp")
+	err := writeNew(temp, data)
+	if err == nil {
+		err = rename(temp, t.path)
+	}
+	if err != nil {
+		_ = os.Remove(temp)
+		return fmt.Errorf("cassette: saving %q: %w", t.path, err)
+	}
+	if err := syncDir(filepath.Dir(t.path)); err != nil {
+		return fmt.Errorf("cassette: saving %q: %w", t.path, err)
+	}
+	return nil
+}
+
+// writeNew writes a file that was not there, readable for its owner alone, and sees it onto the disk.
+func writeNew(path string, data []byte) (err error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := f.Chmod(0o600); err != nil { // whatever the umask took away
+		return err
+	}
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// Save writes the tape to path as [Recorder.Save] does: whole and at once, 0600, under the lock, never through a link.
+// It replaces whatever regular file is there.
+func (t *Tape) Save(path string) (err error) {
+	file, err := lockTarget(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.unlock()) }()
+	return file.replace(t.Marshal())
+}
+
+// LockedError reports that somebody else is recording to a file.
+type LockedError struct {
+	Path string
+	// Holder is the process id of whoever has the lock, 0 when that is unknown. It can be our own.
+	Holder int
+}
+
+func (e *LockedError) Error() string {
+	who := "another process"
+	switch e.Holder {
+	case 0:
+	case os.Getpid():
+		who = "another recorder of this process"
+	default:
+		who = fmt.Sprintf("process %d", e.Holder)
+	}
+	return fmt.Sprintf("cassette: %q is being recorded to by %s", e.Path, who)
+}
+
+// Is makes the error match [ErrLocked].
+func (e *LockedError) Is(target error) bool { return target == ErrLocked }

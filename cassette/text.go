@@ -1,0 +1,121 @@
+package cassette
+
+import (
+	"bytes"
+
+	"github.com/boombox-go/boombox/runner"
+)
+
+// section numbers the kinds of lines of a run, in the order in which they must stand.
+type section int
+
+const (
+	secArgv section = iota
+	secDir
+	secEnv
+	secIn
+	secOut
+	secErr
+	secEnding
+	secHeld
+	secCut
+	secTape
+	sections
+)
+
+// runText is one run as it stands in the file, with what the parser found out about it. Streams are decoded when they
+// are asked for: opening a large cassette costs one pass over it and no copy.
+type runText struct {
+	// text begins with the run line and ends before the next run or the trailer. Each line ends in LF.
+	text []byte
+	// line is the number of the run line in the file, 0 for a run that was never in one.
+	line int
+	// start is where the first line of each section begins in text; 0 means that there is none.
+	start [sections]int32
+	// size is how many bytes the lines of each of the three streams stand for.
+	size [3]int
+	argc int
+	// inherit says that the run read our own standard input, which was not recorded.
+	inherit bool
+	end     ending
+	held    bool
+	cut     [2]cut
+	enc     [3]encoding
+}
+
+// cut says that the file holds only a part of a stream: its head, or its tail.
+type cut struct {
+	tail  bool
+	total int64 // bytes that the child wrote; 0 means that nothing is cut
+}
+
+// lines calls fn with the tag and the payload of each line of a section.
+func (r *runText) lines(s section, fn func(tag, payload []byte)) {
+	from := r.start[s]
+	if from == 0 {
+		return
+	}
+	rest := r.text[from:]
+	for next := s + 1; next < sections; next++ {
+		if to := r.start[next]; to != 0 {
+			rest = r.text[from:to]
+			break
+		}
+	}
+	for len(rest) > 0 {
+		eol := bytes.IndexByte(rest, '\n')
+		line := rest[2:eol] // behind the indentation
+		rest = rest[eol+1:]
+		if line[0] == 'x' {
+			continue
+		}
+		tag, payload, _ := bytes.Cut(line, []byte{' '})
+		fn(tag, payload)
+	}
+}
+
+// stream decodes one of the three streams.
+func (r *runText) stream(s section) []byte {
+	if r.start[s] == 0 || r.size[s-secIn] == 0 {
+		return nil
+	}
+	data := make([]byte, 0, r.size[s-secIn])
+	r.lines(s, func(tag, payload []byte) {
+		if tag[len(tag)-1] == '4' {
+			data = appendBase64(data, payload)
+		} else {
+			data = appendUnquoted(data, payload)
+		}
+	})
+	return data
+}
+
+func (r *runText) output(id runner.StreamID) []byte {
+	if id == runner.Stderr {
+		return r.stream(secErr)
+	}
+	return r.stream(secOut)
+}
+
+func (r *runText) argv() []string {
+	argv := make([]string, 0, r.argc)
+	r.lines(secArgv, func(_, payload []byte) { argv = append(argv, unquoted(payload)) })
+	return argv
+}
+
+func (r *runText) dir() (dir string) {
+	r.lines(secDir, func(_, payload []byte) { dir = unquoted(payload) })
+	return dir
+}
+
+func (r *runText) env() (names []string) {
+	r.lines(secEnv, func(_, payload []byte) { names, _ = parseNames(payload) })
+	return names
+}
+
+func (r *runText) tape() (t tape) {
+	r.lines(secTape, func(_, payload []byte) { t, _ = parseTape(payload) })
+	return t
+}
+
+func unquoted(payload []byte) string { return string(appendUnquoted(nil, payload)) }
