@@ -52,7 +52,7 @@ func (rule *Rule) String() string {
 	if len(prefix) == 0 {
 		return fmt.Sprintf("rule %d: any program", rule.number)
 	}
-	return fmt.Sprintf("rule %d: %q and %d arguments", rule.number, prefix[0], len(prefix)-1)
+	return fmt.Sprintf("rule %d: %q with %s", rule.number, prefix[0], count(len(prefix)-1, "argument"))
 }
 
 // matches reports whether the rule is for the call of cmd, whose argv begins with the program's base name.

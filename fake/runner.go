@@ -123,7 +123,7 @@ func (r *Runner) Unplayed() []string {
 	var left []string
 	for _, rule := range b.rules {
 		if want := max(len(rule.replies), 1); rule.served < want {
-			left = append(left, fmt.Sprintf("%s, %d of %d replies played", rule, rule.served, want))
+			left = append(left, fmt.Sprintf("%s: %d of its %d replies played", rule, rule.served, want))
 		}
 	}
 	return left

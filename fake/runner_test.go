@@ -166,7 +166,7 @@ var _ = Describe("Runner", func() {
 				Expect(miss(argv...).Error()).To(Equal(text))
 			},
 			Entry("another program", []string{"/bin/cat", "x"},
-				`fake: unscripted call of "cat" with 1 arguments: none of the 3 rules is for this program`),
+				`fake: unscripted call of "cat" with 1 argument: none of 3 rules is for this program`),
 			Entry("another argument", []string{"git", "commit", "-m", "second"},
 				`fake: unscripted call of "git" with 3 arguments: rule 1 of 3 is nearest, and differs in argument 3`),
 			Entry("the first of two that are as near", []string{"git", "commit", "--fixup"},
@@ -193,14 +193,14 @@ var _ = Describe("Runner", func() {
 		r.On("ls").Reply().Reply()
 		r.On()
 		Expect(r.Unplayed()).To(Equal([]string{
-			`rule 1: "git" and 1 arguments, 0 of 1 replies played`,
-			`rule 2: "ls" and 0 arguments, 0 of 2 replies played`,
-			`rule 3: any program, 0 of 1 replies played`,
+			`rule 1: "git" with 1 argument: 0 of its 1 replies played`,
+			`rule 2: "ls" with 0 arguments: 0 of its 2 replies played`,
+			`rule 3: any program: 0 of its 1 replies played`,
 		}))
 		stdout("git", "status")
 		stdout("ls")
 		stdout("other")
-		Expect(r.Unplayed()).To(Equal([]string{`rule 2: "ls" and 0 arguments, 1 of 2 replies played`}))
+		Expect(r.Unplayed()).To(Equal([]string{`rule 2: "ls" with 0 arguments: 1 of its 2 replies played`}))
 	})
 
 	Describe("Calls", func() {

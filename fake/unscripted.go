@@ -26,12 +26,12 @@ type UnscriptedError struct {
 }
 
 func (e *UnscriptedError) Error() string {
-	s := fmt.Sprintf("fake: unscripted call of %q with %d arguments: ", e.Program, e.Args)
+	s := fmt.Sprintf("fake: unscripted call of %q with %s: ", e.Program, count(e.Args, "argument"))
 	switch {
 	case e.Rules == 0:
 		s += "the runner has no rules"
 	case e.Nearest == 0:
-		s += fmt.Sprintf("none of the %d rules is for this program", e.Rules)
+		s += fmt.Sprintf("none of %s is for this program", count(e.Rules, "rule"))
 	case e.Argument == 0:
 		s += fmt.Sprintf("rule %d of %d has the same prefix, and its condition said no", e.Nearest, e.Rules)
 	case e.Missing:
@@ -40,6 +40,14 @@ func (e *UnscriptedError) Error() string {
 		s += fmt.Sprintf("rule %d of %d is nearest, and differs in argument %d", e.Nearest, e.Rules, e.Argument)
 	}
 	return s
+}
+
+// count is "1 rule", "2 rules".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // Is makes the error match [ErrUnscripted].
