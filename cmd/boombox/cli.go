@@ -11,7 +11,11 @@ import (
 
 // cli is the grammar: one field, one type and one file for each subcommand.
 type cli struct {
+	Demo   demoCmd   `cmd:"" help:"Show in a few seconds what boombox does: contain, kill, record, replay."`
 	Run    runCmd    `cmd:"" help:"Run a program in a box, its streams passed through."`
+	Record recordCmd `cmd:"" help:"The same, and record the run on a cassette."`
+	Replay replayCmd `cmd:"" help:"Replay the matching run of a cassette. No process runs."`
+	Show   showCmd   `cmd:"" help:"Show what is on a cassette."`
 	Doctor doctorCmd `cmd:"" help:"Tell what this host can guarantee, and why not more."`
 }
 

@@ -20,6 +20,8 @@ type session struct {
 	cancel context.CancelCauseFunc
 	again  chan struct{} // closed by the second signal: no more grace
 	stop   func()
+	// result is how the program ended, nil when it was not started.
+	result *runner.Result
 }
 
 // caughtError is the cause of a cancel by a signal.
@@ -83,11 +85,9 @@ func (s *session) play(r runner.Runner, cmd *runner.Cmd, out *reportFile) error 
 		case <-process.Settled():
 		}
 	}()
-	res, err := process.Wait(context.Background())
-	if res == nil {
-		return s.end(refused("%w", err), out, notStarted(cmd.Limits))
-	}
-	return s.end(endOf(res), out, finished(res, cmd.Limits))
+	<-process.Settled()
+	s.result, _ = process.Result()
+	return s.end(endOf(s.result), out, finished(s.result, cmd.Limits))
 }
 
 // endOf is how boombox ends after res.

@@ -49,6 +49,10 @@ func signalled(sig syscall.Signal) error { return &exitError{status: statusSigna
 
 // startError ends as the program that could not be started.
 func startError(err error) error {
+	var told *exitError
+	if errors.As(err, &told) {
+		return told
+	}
 	status := statusFailed
 	switch {
 	case errors.Is(err, runner.ErrNotFound):

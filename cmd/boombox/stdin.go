@@ -16,6 +16,15 @@ func liveStdin() runner.Stdin {
 	return runner.InheritStdin()
 }
 
+// wholeStdin is our standard input as something to be matched: read to its end before the run. A terminal has no end,
+// and counts as empty.
+func wholeStdin() runner.Stdin {
+	if isTerminal(os.Stdin) {
+		return runner.Stdin{}
+	}
+	return runner.StdinStream(os.Stdin)
+}
+
 // isTerminal takes every character device but the null device for a terminal. Of the others, such as /dev/zero, what is
 // read is the same either way.
 func isTerminal(f *os.File) bool {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/contain"
 )
 
@@ -215,5 +216,20 @@ func (u *userGroup) Decode(ctx *kong.DecodeContext) error {
 		return errors.New("wants UID:GID as numbers, such as 1000:1000")
 	}
 	u.set = true
+	return nil
+}
+
+// pace is how fast a replay goes: instant, real, or a multiple such as 2x.
+type pace struct{ cassette.Pace }
+
+// Decode implements [kong.MapperValue].
+func (p *pace) Decode(ctx *kong.DecodeContext) error {
+	value, err := pop(ctx)
+	if err != nil {
+		return err
+	}
+	if p.Pace, err = cassette.ParsePace(value); err != nil {
+		return errors.New("wants instant, real, or a speed such as 2x or 0.5x")
+	}
 	return nil
 }
