@@ -1,2 +1,37 @@
-// Package fake scripts runs: canned replies and the engine that plays them, with no process.
+// Package fake answers commands from a script, with no process at all.
+//
+// A [Runner] answers by rules. Code that takes a [runner.Runner] cannot tell it from the real one: streams go through
+// the command's own policies and tees, and its Timeout, Grace, context, signals, Kill and Close are obeyed.
+//
+//	r := fake.New()
+//	r.On("git", "status").Reply(fake.Lines("On branch main"))
+//	r.On("git", "push").Reply(fake.Stderr("rejected\n"), fake.Exit(1))
+//	r.On("server").Reply(fake.Lines("ready"), fake.Pending())
+//	r.On("missing").Reply(fake.StartError(runner.StartNotFound))
+//
+// # Rules
+//
+// [Runner.On] matches the program's base name and whole leading arguments; [Rule.When] asks for more. The first rule
+// that matches answers, with each of its replies in turn, and with the last one from then on. A call that no rule
+// matches is an [*UnscriptedError]: loud, of a kind of its own, and kept in [Runner.Misses] whoever swallows it.
+// [Runner.Calls] are the commands that were asked for, and [Runner.Unplayed] the replies that nobody asked for; package
+// matchers has BeFullyPlayed for both.
+//
+// # Replies
+//
+// A reply without waits is instant: the run is over when it starts, without a goroutine. [After] and [Pending] make it
+// take time, by the ordinary timers of package time, so that hours pass at once in a testing/synctest bubble. A pending
+// run is ended as a process is that handles no signal: by any signal whose default action ends a process, and not by
+// SIGCHLD, SIGWINCH, SIGURG, nor by those that stop a process or let it go on.
+//
+// # Beneath
+//
+// [Play] plays one [Script] and is the engine of [Runner] and of a cassette's player. Whatever plays through it passes
+// package runnertest, as the real runner does.
+//
+// # What is not faked
+//
+// There is no process: no id, no working directory, no file. Limits and required guarantees are neither checked nor
+// refused. A [runner.StdinFrom] file is not opened. No argument, environment value, input or output is shown by any
+// printer or error of this package.
 package fake

@@ -3,6 +3,7 @@ package fake
 import (
 	"context"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/boombox-go/boombox/contain"
@@ -61,17 +62,18 @@ func (s Script) outcome() runner.Outcome {
 	return s.Outcome
 }
 
-// status is what the child does at the end of the script. An outcome that names a code or a signal has the last word.
+// status is what the child does at the end of the script. An outcome that names a code or a signal has the last word;
+// of one that does not, and without a Status, the child was killed.
 func (s Script) status() contain.ExitStatus {
-	var status contain.ExitStatus
+	status := contain.ExitStatus{Signal: syscall.SIGKILL}
 	if s.Status != nil {
 		status = *s.Status
 	}
 	if code, ok := s.outcome().ExitCode(); ok {
-		status.Code, status.Signal = code, 0
+		status.Code, status.Signal, status.Lost = code, 0, false
 	}
 	if sig, ok := s.outcome().Signal(); ok {
-		status.Code, status.Signal = 0, sig
+		status.Code, status.Signal, status.Lost = 0, sig, false
 	}
 	return status
 }

@@ -61,7 +61,7 @@ func afterwards(r *runner.Result) string {
 	}
 	status, known := r.Status()
 	switch {
-	case !known:
+	case !known || status.Lost:
 		return ""
 	case status.Exited():
 		return fmt.Sprintf("exited with code %d after that", status.Code)
