@@ -24,8 +24,9 @@ type Chunk struct {
 type Script struct {
 	// Chunks are the output, in order of arrival.
 	Chunks []Chunk
-	// Outcome is how the run ends when nothing ends it earlier. The zero value means runner.Exited(0). TimedOut,
-	// IdleTimedOut, Overflowed and Cancelled are delivered as they are, whatever the command's own settings.
+	// Outcome is how the run ends when nothing ends it earlier. The zero value means runner.Exited(0). An instant script
+	// delivers any outcome as it is, whatever the command's own settings. One with waits can only end as a child does:
+	// by its Status, where Outcome is not Exited or Signalled.
 	Outcome runner.Outcome
 	// Status is what the child itself did in the end; nil when it is unknown, or says no more than Outcome.
 	Status *contain.ExitStatus
@@ -40,7 +41,7 @@ type Script struct {
 	StartErr error
 	// Pending keeps the run going after the last chunk, until it is killed, signalled, cancelled or timed out.
 	Pending bool
-	// Replayed marks the Result as one of a recording.
+	// Replayed marks the Result of an instant script as one of a recording.
 	Replayed bool
 }
 

@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
 
+	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fake"
 	. "github.com/boombox-go/boombox/matchers"
@@ -29,6 +30,14 @@ var ofRuns = map[string]func() types.GomegaMatcher{
 	"HaveReapedTree": func() types.GomegaMatcher { return HaveReapedTree() },
 	"HaveSurvivors":  func() types.GomegaMatcher { return Not(HaveSurvivors()) },
 }
+
+// What the doc comments promise to accept.
+var (
+	_ Run      = (*runner.Process)(nil)
+	_ Tree     = (*contain.Group)(nil)
+	_ Playbook = (*fake.Runner)(nil)
+	_ Playbook = (*cassette.Player)(nil)
+)
 
 // handle is a caller's own handle of a run.
 type handle struct {
