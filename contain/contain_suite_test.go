@@ -6,6 +6,9 @@ import (
 	"github.com/boombox-go/boombox/internal/suite"
 )
 
-func TestMain(m *testing.M) { suite.Main(m) }
+func TestMain(m *testing.M) {
+	runHelper()
+	suite.Main(m)
+}
 
 func TestContain(t *testing.T) { suite.Run(t, "contain") }

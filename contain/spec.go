@@ -30,7 +30,8 @@ type Spec struct {
 	// Stdin, Stdout and Stderr become descriptors 0, 1 and 2. Nil means the null device. The caller keeps the files and
 	// closes them.
 	Stdin, Stdout, Stderr *os.File
-	// Files become descriptors 3, 4 and so on. No other descriptor reaches the child.
+	// Files become descriptors 3, 4 and so on. No other descriptor below 1024 reaches the child, not even one that this
+	// program was itself started with; what C code opens later without close-on-exec may. Windows refuses Files.
 	Files []*os.File
 }
 

@@ -1,0 +1,52 @@
+package contain
+
+import "golang.org/x/sys/unix"
+
+// Ladder is a host of its own, for specs.
+type Ladder struct{ ladder *ladder }
+
+// LadderAt is this host as it would be if it were described by other files than those of /proc.
+func LadderAt(mountinfo, membership string) Ladder {
+	return Ladder{&ladder{[]mechanism{newCgroup2(mountinfo, membership), processGroup{}}}}
+}
+
+func (l Ladder) Host() HostReport                 { return l.ladder.report() }
+func (l Ladder) New(opts Options) (*Group, error) { return l.ladder.group(opts) }
+
+// The parsers.
+var (
+	ParseStat       = parseStat
+	ParseSelfCgroup = parseSelfCgroup
+	ParseEvents     = parseEvents
+	ParseBase       = func(name string) (owner any, ok bool) { return parseBase(name) }
+	EscapeName      = escapeName
+)
+
+// ParseMountinfo returns the root and the mount point of each cgroup2 mount.
+func ParseMountinfo(text []byte) (mounts [][2]string) {
+	for _, m := range parseMountinfo(text) {
+		mounts = append(mounts, [2]string{m.root, m.point})
+	}
+	return mounts
+}
+
+// Under resolves a cgroup path in a mount.
+func Under(root, point, path string) (string, bool) { return cgroupMount{root, point}.under(path) }
+
+// StatFields returns what [ParseStat] found.
+func StatFields(p process) (pid, parent, group int, state byte, name string, start uint64) {
+	return p.pid, p.parent, p.group, p.state, p.name, p.start
+}
+
+// CloneInto starts nothing in a cgroup and says whether the clone works.
+func CloneInto(dir string) error {
+	fd, err := openat(unix.AT_FDCWD, dir, unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	return tryClone(fd)
+}
+
+// ErrBornDead is what [CloneInto] says of a cgroup that kills whatever is cloned into it.
+var ErrBornDead = errBornDead

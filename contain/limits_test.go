@@ -1,0 +1,67 @@
+package contain_test
+
+import (
+	"errors"
+	"math"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/boombox-go/boombox/contain"
+)
+
+var _ = Describe("limits", func() {
+	refusal := func(l contain.Limits) *contain.LimitError {
+		GinkgoHelper()
+		_, err := contain.New(contain.Options{Limits: l})
+		limit, ok := errors.AsType[*contain.LimitError](err)
+		Expect(ok).To(BeTrue(), "%v", err)
+		return limit
+	}
+
+	DescribeTable("that make no sense are invalid",
+		func(l contain.Limits, kind contain.LimitKind) {
+			err := refusal(l)
+			Expect(err.Kind).To(Equal(kind))
+			Expect(err.Reason).To(Equal(contain.LimitInvalid))
+			Expect(err).NotTo(MatchError(contain.ErrUnsupported), "no host could")
+		},
+		Entry(nil, contain.Limits{Memory: -1}, contain.LimitMemory),
+		Entry(nil, contain.Limits{Memory: 1}, contain.LimitMemory),
+		Entry(nil, contain.Limits{Memory: math.MaxInt64}, contain.LimitMemory),
+		Entry(nil, contain.Limits{Processes: -1}, contain.LimitProcesses),
+		Entry(nil, contain.Limits{Processes: math.MaxInt32}, contain.LimitProcesses),
+		Entry(nil, contain.Limits{CPU: -1}, contain.LimitCPU),
+		Entry(nil, contain.Limits{CPU: 0.0001}, contain.LimitCPU),
+		Entry(nil, contain.Limits{CPU: math.NaN()}, contain.LimitCPU),
+		Entry(nil, contain.Limits{CPU: math.Inf(1)}, contain.LimitCPU),
+		Entry(nil, contain.Limits{CPU: math.Inf(-1)}, contain.LimitCPU),
+		Entry("even beside one that does", contain.Limits{Memory: 1 << 20, CPU: -1}, contain.LimitCPU),
+	)
+
+	DescribeTable("that nothing enforces are refused, never dropped",
+		func(l contain.Limits, kind contain.LimitKind) {
+			err := refusal(l)
+			Expect(err.Kind).To(Equal(kind))
+			Expect(err.Reason).To(Equal(contain.LimitUnenforceable))
+			Expect(err).To(MatchError(contain.ErrUnsupported))
+			Expect(err.Error()).To(HavePrefix("contain: " + string(kind) + " limit is unenforceable: "))
+		},
+		Entry(nil, contain.Limits{Memory: 64 << 20}, contain.LimitMemory),
+		Entry(nil, contain.Limits{Processes: 64}, contain.LimitProcesses),
+		Entry(nil, contain.Limits{CPU: 1.5}, contain.LimitCPU),
+	)
+})
+
+var _ = Describe("guarantees", func() {
+	It("are written and read by name", func() {
+		all := contain.Guarantee(1<<7 - 1)
+		Expect(all.String()).To(Equal(
+			"kill-tree,kill-fork-bomb,kill-on-owner-death,resist-same-uid,cap-memory,cap-processes,cap-cpu"))
+		Expect(contain.ParseGuarantees(all.String())).To(Equal(all))
+		Expect(contain.ParseGuarantees(" kill-tree , ,cap-cpu,none")).To(Equal(contain.KillTree | contain.CapCPU))
+		Expect(contain.ParseGuarantees(contain.Guarantee(0).String())).To(BeZero())
+		_, err := contain.ParseGuarantees("kill-three")
+		Expect(err).To(MatchError(And(ContainSubstring("kill-three"), ContainSubstring("kill-tree"))))
+	})
+})

@@ -1,0 +1,97 @@
+package contain_test
+
+import (
+	"context"
+	"os"
+	"slices"
+	"syscall"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/fixtures"
+	"github.com/boombox-go/boombox/internal/suite"
+)
+
+func init() {
+	// owner holds a tree, in a pid namespace of its own if it finds itself to be the first process of one.
+	helpers["owner"] = func() error {
+		if os.Getpid() == 1 {
+			if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+				return err
+			}
+			if err := syscall.Mount("proc", "/proc", "proc", 0, ""); err != nil {
+				return err
+			}
+		}
+		g, err := contain.New(contain.Options{Mechanism: contain.Cgroup2})
+		if err != nil {
+			return err
+		}
+		defer g.Close()
+		argv := fixtures.Argv("setsid")
+		_, err = g.Start(context.Background(), contain.Spec{
+			Path: argv[0], Argv: contain.Seal(argv...), Env: contain.Seal(os.Environ()...), Stdout: os.Stdout,
+		})
+		if err != nil {
+			return err
+		}
+		untilReleased()
+		return nil
+	}
+	// sweeper makes one group, as any program does that starts something.
+	helpers["sweeper"] = func() error {
+		g, err := contain.New(contain.Options{Mechanism: contain.Cgroup2})
+		if err != nil {
+			return err
+		}
+		say("made")
+		return g.Close()
+	}
+}
+
+var _ = Describe("what a dead owner leaves", func() {
+	BeforeEach(func() { suite.Require(contain.KillTree) })
+
+	sweep := func() {
+		GinkgoHelper()
+		Expect(startHelper("sweeper", nil).rest()).To(Equal([]string{"made"}))
+	}
+
+	It("is killed and removed by the next process that makes a group", func() {
+		nonce, find := suite.WithNonce()
+		DeferCleanup(reap, find)
+		owner := startHelper("owner", nil, nonce)
+		Expect(owner.line()).To(HavePrefix("ready "))
+		bases := basesOf(owner.cmd.Process.Pid)
+		Expect(bases).To(HaveLen(1))
+
+		sweep()
+		Expect(bases[0]).To(BeADirectory(), "a live owner's tree is nobody's business")
+		Expect(find()).To(HaveLen(3))
+
+		owner.die()
+		Expect(bases[0]).To(BeADirectory())
+		Expect(find()).To(HaveLen(2), "the control: the tree outlives its owner")
+
+		sweep()
+		Expect(bases[0]).NotTo(BeADirectory())
+		Expect(find()).To(BeEmpty())
+	})
+
+	It("is left alone if the owner was in another pid namespace", func() {
+		if os.Getuid() != 0 {
+			Skip("needs root for a pid namespace")
+		}
+		before := basesOf(1)
+		owner := startHelper("owner", &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS})
+		Expect(owner.line()).To(HavePrefix("ready "))
+		owner.die()
+		left := slices.DeleteFunc(basesOf(1), func(base string) bool { return slices.Contains(before, base) })
+		Expect(left).To(HaveLen(1), "the owner was process 1 of its namespace")
+		DeferCleanup(removeAll, left[0])
+		sweep()
+		Expect(left[0]).To(BeADirectory())
+	})
+})
