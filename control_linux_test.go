@@ -125,6 +125,8 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 		Entry("forkbomb: as many escapees as its cap", "forkbomb", []string{"12"}, func(w *wild) {
 			w.ready()
 			Expect(w.line()).To(Equal("spent"))
+			// Others than the one that spent the last token may still be about to start theirs.
+			Eventually(w.left).WithTimeout(10 * time.Second).Should(HaveLen(1 + 12))
 			w.killGroup()
 			Eventually(w.left).WithTimeout(5 * time.Second).Should(HaveLen(12))
 		}),

@@ -1,0 +1,105 @@
+package boombox_test
+
+import (
+	"context"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"golang.org/x/sys/unix"
+
+	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/runner"
+)
+
+var _ = Describe("the end of a run", Label("live", "escape"), func() {
+	// Whatever ends a run, the tree goes with it.
+	DescribeTable("takes the escapees along, by cgroup2", func(ctx SpecContext, end func(b *boxed, g *contain.Group), want runner.Outcome) {
+		g := group(contain.Cgroup2)
+		b := prepareBoxed("escapees")
+		b.start(ctx, runner.Contained{Group: g})
+		Expect(b.ready()).To(HaveLen(3))
+		Expect(b.left()).To(HaveLen(4), "the escapees and the child")
+		end(b, g)
+		res := b.settle()
+		Expect(b.left()).To(BeEmpty())
+		Expect(res.Outcome()).To(Equal(want))
+		Expect(res.Teardown().Verified).To(BeTrue())
+		Expect(res.Teardown().Survivors).To(BeEmpty())
+	},
+		Entry("the process closed", func(b *boxed, _ *contain.Group) { Expect(b.p.Close()).To(Succeed()) }, runner.Cancelled),
+		Entry("the process killed", func(b *boxed, _ *contain.Group) { Expect(b.p.Kill()).To(Succeed()) }, runner.Signalled(syscall.SIGKILL)),
+		Entry("the run cancelled", func(b *boxed, _ *contain.Group) { b.p.Cancel(nil) }, runner.Cancelled),
+		Entry("the group closed", func(_ *boxed, g *contain.Group) { Expect(g.Close()).To(Succeed()) }, runner.Signalled(syscall.SIGKILL)),
+		Entry("the child ended by a signal", func(b *boxed, _ *contain.Group) { Expect(b.p.Signal(syscall.SIGTERM)).To(Succeed()) },
+			runner.Signalled(syscall.SIGTERM)),
+	)
+
+	It("takes the escapees along at a timeout, on time", func(ctx SpecContext) {
+		b := prepareBoxed("escapees")
+		b.cmd.Timeout = 2 * time.Second
+		b.start(ctx, runner.Contained{Group: group(contain.Cgroup2)})
+		b.ready()
+		res := b.settle()
+		Expect(b.left()).To(BeEmpty())
+		Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		Expect(res.SettledAfter()).To(BeNumerically("<", 3*time.Second))
+		Expect(res.SettledAfter()).To(BeNumerically(">=", 2*time.Second))
+	})
+
+	It("takes the escapees along when the context of Run ends", func(ctx SpecContext) {
+		b := prepareBoxed("escapees")
+		DeferCleanup(b.hunt)
+		g := group(contain.Cgroup2)
+		runCtx, cancel := context.WithCancel(ctx)
+		go func() {
+			defer GinkgoRecover()
+			defer cancel()
+			Eventually(b.out.line(0)).WithTimeout(10 * time.Second).Should(BeClosed())
+		}()
+		_, err := runner.Run(runCtx, runner.Contained{Group: g}, b.cmd)
+		Expect(err).To(MatchError(runner.ErrCancelled))
+		Expect(b.left()).To(BeEmpty())
+	})
+
+	It("does not wait for who holds the output of a child that exited", func(ctx SpecContext) {
+		for _, mechanism := range []contain.Mechanism{contain.Cgroup2, contain.ProcessGroup} {
+			b := prepareBoxed("setsid", "leave")
+			b.cmd.Timeout = 10 * time.Second
+			b.start(ctx, runner.Contained{Group: group(mechanism)})
+			left := b.ready()
+			res := b.settle()
+			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+			Expect(res.PipesHeld()).To(BeTrue())
+			Expect(res.SettledAfter()).To(BeNumerically("<", 2*time.Second), "although under %s %d are left", mechanism, len(left))
+		}
+	})
+
+	It("returns within 1.2 s from a 200 ms timeout of a shell with a background session", func(ctx SpecContext) {
+		g := group(contain.Cgroup2)
+		w := newWitness()
+		cmd := runner.Command("/bin/sh", "-c", "setsid sleep 60 & sleep 60")
+		cmd.Timeout = 200 * time.Millisecond
+		w.carryNonce(cmd)
+		began := time.Now()
+		res, err := runner.Run(ctx, runner.Contained{Group: g}, cmd)
+		took := time.Since(began)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(w.nonce()).To(BeEmpty())
+		Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		Expect(took).To(BeNumerically("<", 1200*time.Millisecond))
+		AddReportEntry("200 ms timeout of a shell with a background session returned after", took.String())
+	})
+})
+
+var _ = Describe("the descriptors of a child", Label("live"), func() {
+	It("are 0, 1 and 2, whatever this process holds", func(ctx SpecContext) {
+		leaked, err := unix.FcntlInt(0, unix.F_DUPFD, 3) // not close-on-exec, as a careless library or our parent left it
+		Expect(err).NotTo(HaveOccurred())
+		defer unix.Close(leaked)
+		b := prepareBoxed("fds")
+		b.start(ctx, runner.Contained{})
+		Expect(string(b.settle().Stdout())).To(Equal("0\n1\n2\n"))
+	})
+})

@@ -1,0 +1,121 @@
+package boombox_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"golang.org/x/sys/unix"
+
+	"github.com/boombox-go/boombox/internal/suite"
+)
+
+// witness sees what is left of a tree without asking whatever holds it: by a named pipe whose write end every descendant
+// inherits, and by a nonce in the environment of every descendant, found in /proc.
+type witness struct {
+	fifo  int
+	path  string
+	env   string
+	nonce func() []int
+}
+
+func newWitness() *witness {
+	GinkgoHelper()
+	w := &witness{path: filepath.Join(GinkgoT().TempDir(), "tether")}
+	Expect(unix.Mkfifo(w.path, 0o600)).To(Succeed())
+	var err error
+	w.fifo, err = unix.Open(w.path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(unix.Close(w.fifo)).To(Succeed()) })
+	w.env, w.nonce = suite.WithNonce()
+	return w
+}
+
+// tether is the option that hands the pipe to a fixture child.
+func (w *witness) tether() string { return "tether=" + w.path }
+
+// held reports whether anybody holds the write end.
+func (w *witness) held() bool {
+	n, err := unix.Read(w.fifo, make([]byte, 1))
+	if err == unix.EAGAIN {
+		return true
+	}
+	Expect(err).NotTo(HaveOccurred())
+	Expect(n).To(BeZero(), "nobody writes into the tether")
+	return false
+}
+
+// left is what both witnesses see, and they must agree: the processes that carry the nonce.
+func (w *witness) left() []int {
+	var pids []int
+	// A process between fork and exec, or between its last breath and its burial, may show to one of them alone.
+	for range 100 {
+		pids = w.nonce()
+		if w.held() == (len(pids) > 0) {
+			return pids
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	Fail(fmt.Sprintf("the witnesses disagree: tether held %t, nonce seen in %v", w.held(), pids))
+	return nil
+}
+
+// hunt kills whatever is left, again and again.
+func (w *witness) hunt() {
+	GinkgoHelper()
+	Eventually(func() bool {
+		pids := w.nonce()
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			bury(pid)
+		}
+		// One look at /proc may miss a chain that forks and exits: the tether does not.
+		return len(pids) == 0 && !w.held()
+	}).WithTimeout(30 * time.Second).Should(BeTrue())
+}
+
+// bury reaps a killed process that made itself our own child. Of all others it only says that they are not ours.
+func bury(pid int) { _, _ = syscall.Wait4(pid, nil, 0, nil) }
+
+// pidsOf reads a line "ready PID PID ...".
+func pidsOf(line string) []int {
+	GinkgoHelper()
+	words := strings.Fields(line)
+	Expect(words).NotTo(BeEmpty())
+	Expect(words[0]).To(Equal("ready"))
+	pids := []int{}
+	for _, word := range words[1:] {
+		pid, err := strconv.Atoi(word)
+		Expect(err).NotTo(HaveOccurred())
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+// status is the value of one field of /proc/PID/status.
+func status(pid int, field string) string {
+	GinkgoHelper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	Expect(err).NotTo(HaveOccurred())
+	for line := range strings.Lines(string(b)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && name == field {
+			return strings.TrimSpace(value)
+		}
+	}
+	Fail("/proc/PID/status has no " + field)
+	return ""
+}
+
+// session is the session id of a process.
+func session(pid int) int {
+	GinkgoHelper()
+	sid, err := unix.Getsid(pid)
+	Expect(err).NotTo(HaveOccurred())
+	return sid
+}
