@@ -76,16 +76,24 @@ func (c call) command() *exec.Cmd {
 	if c.stdin != "" {
 		cmd.Stdin = bytes.NewReader([]byte(c.stdin))
 	}
+	if c.stdout != nil {
+		cmd.Stdout = c.stdout
+	}
 	return cmd
 }
 
 func (c call) run() ended {
 	GinkgoHelper()
-	cmd := c.command()
+	return collect(c.command())
+}
+
+// collect runs a command to its end.
+func collect(cmd *exec.Cmd) ended {
+	GinkgoHelper()
 	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if c.stdout != nil {
-		cmd.Stdout = c.stdout
+	cmd.Stderr = &stderr
+	if cmd.Stdout == nil {
+		cmd.Stdout = &stdout
 	}
 	Expect(cmd.Start()).To(Succeed())
 	status := wait(cmd)

@@ -15,6 +15,11 @@ import (
 )
 
 var _ = Describe("run", func() {
+	source, err := filepath.Abs("run_test.go")
+	if err != nil {
+		panic(err)
+	}
+
 	Context("streams", func() {
 		It("passes both through, byte for byte", func() {
 			end := boombox(boxed(nil, "streams", fixtures.Out("\xff\x00bin\r\n"), fixtures.Err("\x1b[31merr"), "exit:3")...)
@@ -95,13 +100,13 @@ var _ = Describe("run", func() {
 		Entry("a failure", 42, boxed(nil, "exit", "42")[1:]),
 		Entry("255", 255, boxed(nil, "exit", "255")[1:]),
 		Entry("a signal", 128+9, boxed(nil, "signal", "9")[1:]),
-		Entry("SIGUSR1", 128+10, boxed(nil, "signal", "10")[1:]),
+		Entry("another signal", 128+15, boxed(nil, "signal", "15")[1:]),
 		Entry("a timeout", 124, boxed([]string{"--timeout", "200ms"}, "sleep", "quiet")[1:]),
 		Entry("an idle timeout", 123, boxed([]string{"--idle-timeout", "300ms"}, "sleep", "quiet")[1:]),
 		Entry("a missing program", 127, []string{"--", "no-such-program", "SECRET"}),
 		Entry("a missing path", 127, []string{"--", "/no/such/program", "SECRET"}),
 		Entry("a directory", 126, []string{"--", os.TempDir(), "SECRET"}),
-		Entry("a file that is no program", 126, []string{"--", "./usage_test.go", "SECRET"}),
+		Entry("a file that is no program", 126, []string{"--", source, "SECRET"}),
 		Entry("a missing directory", 125, boxed([]string{"--dir", "/no/such/SECRET"}, "exit")[1:]),
 	)
 

@@ -87,15 +87,11 @@ func (s *session) play(r runner.Runner, cmd *runner.Cmd, out *reportFile) error 
 	}()
 	<-process.Settled()
 	s.result, _ = process.Result()
-	return s.end(endOf(s.result), out, finished(s.result, cmd.Limits))
-}
-
-// endOf is how boombox ends after res.
-func endOf(res *runner.Result) error {
-	if teardown := res.Teardown(); teardown.Err != nil {
-		return refused("%w", teardown.Err)
+	told := finished(s.result, cmd.Limits)
+	if err := s.result.Teardown().Err; err != nil {
+		return out.end(refused("%w", err), told) // what is left of the tree matters more than why it was ended
 	}
-	return outcomeError(res)
+	return s.end(outcomeError(s.result), out, told)
 }
 
 // end writes the report. What ended the session from outside beats err, and a report that cannot be written beats both.

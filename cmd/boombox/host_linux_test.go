@@ -1,0 +1,95 @@
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+// elsewhere runs boombox in a mount namespace of its own, after a script has changed it. Nothing of it is seen outside.
+func elsewhere(script string, c call) ended {
+	GinkgoHelper()
+	sh, err := exec.LookPath("sh")
+	if os.Getuid() != 0 || err != nil {
+		Skip("only root can change mounts, with a sh and mount")
+	}
+	c.via = []string{sh, "-c", script + ` || exit 77; exec "$0" "$@"`}
+	cmd := c.command()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	end := collect(cmd)
+	if end.Status == 77 {
+		Skip("this host does not let root change mounts")
+	}
+	return end
+}
+
+// readOnlyCgroups remounts every cgroup file system, as containers have it.
+func readOnlyCgroups() string {
+	GinkgoHelper()
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	Expect(err).NotTo(HaveOccurred())
+	script := "true"
+	for line := range strings.Lines(string(mounts)) {
+		if f := strings.Fields(line); f[2] == "cgroup2" {
+			script += " && mount -o remount,bind,ro " + f[1]
+		}
+	}
+	return script
+}
+
+var _ = Describe("on a host whose cgroups cannot be written", func() {
+	It("reports the process group, without kill-tree", func() {
+		args := boxed([]string{"--timeout", "300ms", "--report", "r.json"}, "sleep")
+		end := elsewhere(readOnlyCgroups(), call{args: args})
+		Expect(end.Status).To(Equal(124))
+		Expect(reportOf(read(end.Dir, "r.json"))).To(And(
+			HaveKeyWithValue("mechanism", "process-group"),
+			HaveKeyWithValue("guarantees", BeEmpty()),
+			HaveKeyWithValue("survivors", BeEquivalentTo(0)),
+		))
+	})
+
+	It("refuses --require kill-tree with the reason, and so does doctor", func() {
+		args := boxed([]string{"--require", "kill-tree"}, "exit")
+		Expect(elsewhere(readOnlyCgroups(), call{args: args})).To(haveRefused("cannot guarantee kill-tree"))
+		end := elsewhere(readOnlyCgroups(), call{args: []string{"doctor", "--require", "kill-tree"}})
+		Expect(end.Status).To(Equal(125))
+		Expect(end.Stdout).To(ContainSubstring("not available: "))
+	})
+
+	It("shows a demo that says so, finds what escaped and ends it", func() {
+		end := elsewhere(readOnlyCgroups(), call{args: []string{"demo"}})
+		Expect(end.Status).To(Equal(0), end.Stdout+end.Stderr)
+		Expect(end.Stdout).To(And(
+			ContainSubstring("held by              process-group, which guarantees none"),
+			ContainSubstring("after                3 processes of the tool found in /proc"),
+			ContainSubstring("ended them itself: 0 processes"),
+			ContainSubstring("All as promised"),
+		))
+	})
+})
+
+var _ = Describe("on a disk that is full", func() {
+	const full = `mkdir full && mount -t tmpfs -o size=16k none full && (cp old full/t.cassette; cat /dev/zero >full/fill; true) 2>/dev/null`
+
+	It("fails to write the report, and says so", func() {
+		args := boxed([]string{"--report", "full/r.json"}, "exit")
+		Expect(elsewhere(full, call{args: args})).To(haveRefused("cannot write the report: "))
+	})
+
+	It("keeps the old cassette, and says why there is no new one", func() {
+		dir := GinkgoT().TempDir()
+		Expect(call{args: onTape("record", nil, "lines", "1"), dir: dir}.run().Status).To(Equal(0))
+		Expect(os.Rename(dir+"/t.cassette", dir+"/old")).To(Succeed())
+		args := append([]string{"record", "full/t.cassette", "--"}, fixture("streams", strings.Repeat("x", 3000))...)
+		after := full + ` && ("$0" "$@"; status=$?; cmp old full/t.cassette && ls -A full && exit $status); exit $?; true`
+		end := elsewhere(after, call{args: args, dir: dir})
+		Expect(end.Status).To(Equal(125), end.Stderr)
+		Expect(end.Stderr).To(ContainSubstring("no space left on device"))
+		Expect(end.Stdout).To(Equal("fill\nt.cassette\n"))
+	})
+})
