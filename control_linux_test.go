@@ -248,11 +248,11 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 	)
 
 	It("climber: leaves the cgroup that it was started in", func() {
+		w := prepareWild("climber")
 		dir := makeCgroup(fmt.Sprintf("boombox-control-%d", os.Getpid()))
 		fd, err := unix.Open(dir, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 		Expect(err).NotTo(HaveOccurred())
 		defer unix.Close(fd)
-		w := prepareWild("climber")
 		w.cmd.SysProcAttr.UseCgroupFD, w.cmd.SysProcAttr.CgroupFD = true, fd
 		w.start()
 		left := w.ready()
