@@ -138,6 +138,9 @@ func (p *parser) content() error {
 		line, ok = p.next()
 	}
 	for ok && bytes.HasPrefix(line, []byte("x-")) {
+		if len(line) > p.limits.line {
+			return tooLarge(p.line, "line", p.limits.line)
+		}
 		if problem := checkExtension(line); problem != "" {
 			return p.corrupt(problem)
 		}
@@ -147,10 +150,10 @@ func (p *parser) content() error {
 	if ok {
 		p.header = p.body[:p.start]
 	}
+	if ok && string(line) != "run" {
+		return p.corrupt(outside(line))
+	}
 	for ok {
-		if string(line) != "run" {
-			return p.corrupt(outside(line))
-		}
 		if len(p.runs) == p.limits.runs {
 			return &CorruptError{Line: p.line, Reason: fmt.Sprintf("more than %d runs", p.limits.runs), Err: ErrTooLarge}
 		}
@@ -212,6 +215,9 @@ func (p *parser) run() (line []byte, ok bool, err error) {
 	}
 	end := p.pos
 	if ok {
+		if string(line) != "run" {
+			return nil, false, p.corrupt(outside(line))
+		}
 		end = p.start
 	}
 	r.text = p.body[from:end:end]

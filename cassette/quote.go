@@ -121,18 +121,27 @@ func appendRune(dst []byte, r rune) []byte {
 // s is told without showing any of it.
 func checkQuoted(s []byte) (length int, problem string) {
 	s, problem = unwrap(s)
-	for len(s) > 0 && problem == "" {
-		n := plain(s)
-		length += n
-		if s = s[n:]; len(s) == 0 {
-			break
+	length = len(s)
+	for i := 0; i < len(s) && problem == ""; {
+		switch c := s[i]; {
+		case c == '\\' && i+1 < len(s) && simpleEscapes[s[i+1]] != 0:
+			length--
+			i += 2
+		case c >= ' ' && c < 0x7f && c != '"' && c != '\\':
+			i += max(plain(s[i:]), 1)
+		default:
+			var u unit
+			u, problem = readUnit(s[i:])
+			length -= u.size - u.length()
+			i += max(u.size, 1)
 		}
-		var piece unit
-		piece, problem = readUnit(s)
-		length += piece.length()
-		s = s[piece.size:]
 	}
 	return length, problem
+}
+
+// simpleEscapes are the characters that stand behind a backslash for one byte, and that byte.
+var simpleEscapes = [256]byte{
+	'a': '\a', 'b': '\b', 't': '\t', 'n': '\n', 'v': '\v', 'f': '\f', 'r': '\r', '\\': '\\', '"': '"',
 }
 
 // appendUnquoted appends what s stands for. checkQuoted has accepted s.
@@ -144,16 +153,16 @@ func appendUnquoted(dst, s []byte) []byte {
 		if s = s[n:]; len(s) == 0 {
 			return dst
 		}
-		piece, problem := readUnit(s)
+		u, problem := readUnit(s)
 		if problem != "" {
 			return dst // not reached: the string was checked
 		}
-		if piece.isByte {
-			dst = append(dst, byte(piece.value))
+		if u.isByte {
+			dst = append(dst, byte(u.value))
 		} else {
-			dst = utf8.AppendRune(dst, piece.value)
+			dst = utf8.AppendRune(dst, u.value)
 		}
-		s = s[piece.size:]
+		s = s[u.size:]
 	}
 }
 
@@ -200,15 +209,10 @@ func readUnit(s []byte) (unit, string) {
 	if len(s) < 2 {
 		return unit{}, "backslash before the closing quote"
 	}
+	if simple := simpleEscapes[s[1]]; simple != 0 {
+		return unit{value: rune(simple), isByte: true, size: 2}, ""
+	}
 	switch s[1] {
-	case '\\', '"':
-		return unit{value: rune(s[1]), size: 2}, ""
-	case 'a', 'b', 't', 'n', 'v', 'f', 'r':
-		for i := range 7 {
-			if "abtnvfr"[i] == s[1] {
-				return unit{value: rune('\a' + i), size: 2}, ""
-			}
-		}
 	case 'x':
 		return readDigits(s, 2)
 	case 'u':

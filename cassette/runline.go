@@ -2,6 +2,7 @@ package cassette
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/boombox-go/boombox/runner"
@@ -66,8 +67,7 @@ func (r *runText) add(line []byte) (section, string) {
 	case "cut":
 		return secCut, r.addCut(string(payload))
 	case "tape":
-		_, problem := parseTape(payload)
-		return secTape, problem
+		return secTape, r.addTape(payload)
 	case "in-file", "out-file", "err-file":
 		return secNone, "side file, which this reader does not know yet"
 	}
@@ -133,22 +133,31 @@ func (r *runText) addCut(payload string) string {
 	if len(fields) != 3 || fields[1] != "head" && fields[1] != "tail" {
 		return bad
 	}
-	total, ok := parseInt(fields[2], 1<<52)
+	total, ok := parseInt(fields[2], MaxStream)
 	c := cut{tail: fields[1] == "tail", total: total}
 	if !ok || total <= 0 {
 		return bad
 	}
+	id := slices.Index([]string{"out", "err"}, fields[0])
 	switch {
-	case fields[0] == "out" && r.cut == [2]cut{}:
-		r.cut[0] = c
-	case fields[0] == "err" && r.cut[1] == cut{}:
-		r.cut[1] = c
-	case fields[0] == "out" || fields[0] == "err":
-		return "cut lines out of order, or twice"
-	default:
+	case id < 0:
 		return bad
+	case r.cut[1].total != 0 || r.cut[id].total != 0:
+		return "cut lines out of order, or twice"
+	case total <= int64(r.size[1+id]):
+		return "cut stream that is not longer than what the file holds of it"
 	}
+	r.cut[id] = c
 	return ""
+}
+
+func (r *runText) addTape(payload []byte) string {
+	var sums [2]int64
+	_, problem := eachArrival(payload, func(a arrival) { sums[a.stream] += a.n })
+	if problem == "" && (sums[0] != r.total(runner.Stdout) || sums[1] != r.total(runner.Stderr)) {
+		problem = "tape whose byte counts are not those of the streams"
+	}
+	return problem
 }
 
 // total is how many bytes the child wrote to one stream, whatever of them the file holds.
@@ -169,17 +178,6 @@ func (r *runText) finish() (problem string) {
 		return "run without an outcome"
 	case r.end.failure != nil && (r.start[secOut]|r.start[secErr]|r.start[secHeld]|r.start[secCut]|r.start[secTape]) != 0:
 		return "run that was never started, with output"
-	}
-	for i := range r.cut {
-		if r.cut[i].total != 0 && r.cut[i].total <= int64(r.size[1+i]) {
-			return "cut stream that is not longer than what the file holds of it"
-		}
-	}
-	if r.start[secTape] != 0 {
-		t := r.tape()
-		if t.total(runner.Stdout) != r.total(runner.Stdout) || t.total(runner.Stderr) != r.total(runner.Stderr) {
-			return "tape whose byte counts are not those of the streams"
-		}
 	}
 	return ""
 }

@@ -2,7 +2,6 @@ package cassette
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
 	"time"
 
@@ -49,33 +48,47 @@ func appendMillis(dst []byte, d time.Duration) []byte {
 
 // parseTape reads the payload of a tape line.
 func parseTape(payload []byte) (t tape, problem string) {
-	const bad = "not a tape: want intervals in ms, o, e or x, and byte counts, such as 0o47 3e23 12x"
-	fields := bytes.Split(payload, []byte{' '})
-	t.chunks = make([]arrival, 0, len(fields))
-	for i, field := range fields {
-		wait, kind, rest, ok := cutNumber(field)
-		if !ok || wait > maxWait.Milliseconds() {
-			return tape{}, bad
-		}
-		after := time.Duration(wait) * time.Millisecond
-		if kind == 'x' && len(rest) == 0 && i == len(fields)-1 {
-			t.exit = after
-			return t, ""
-		}
-		n, _, rest, ok := cutNumber(append(slices.Clip(rest), 0))
-		if !ok || len(rest) != 0 || n == 0 || kind != 'o' && kind != 'e' {
-			return tape{}, bad
-		}
-		c := arrival{after: after, n: n}
-		if c.stream = runner.Stdout; kind == 'e' {
-			c.stream = runner.Stderr
-		}
-		t.chunks = append(t.chunks, c)
-	}
-	return t, ""
+	t.chunks = make([]arrival, 0, 1+bytes.Count(payload, []byte{' '}))
+	t.exit, problem = eachArrival(payload, func(a arrival) { t.chunks = append(t.chunks, a) })
+	return t, problem
 }
 
-// cutNumber reads a decimal number without leading zeros and the byte behind it.
+// eachArrival reads the payload of a tape line, chunk by chunk.
+func eachArrival(payload []byte, fn func(arrival)) (exit time.Duration, problem string) {
+	const bad = "not a tape: want intervals in ms, o, e or x, and byte counts, such as 0o47 3e23 12x"
+	for rest := payload; ; {
+		wait, kind, rest1, ok := cutNumber(rest)
+		if !ok || wait > maxWait.Milliseconds() {
+			return 0, bad
+		}
+		a := arrival{after: time.Duration(wait) * time.Millisecond}
+		switch kind {
+		case 'x':
+			if len(rest1) > 0 {
+				return 0, bad
+			}
+			return a.after, ""
+		case 'o':
+			a.stream = runner.Stdout
+		case 'e':
+			a.stream = runner.Stderr
+		default:
+			return 0, bad
+		}
+		n, space, rest2, ok := cutNumber(rest1)
+		if !ok || n == 0 || n > MaxStream || space != ' ' && rest2 != nil {
+			return 0, bad
+		}
+		a.n = n
+		fn(a)
+		if rest2 == nil {
+			return 0, ""
+		}
+		rest = rest2
+	}
+}
+
+// cutNumber reads a decimal number without leading zeros and the byte behind it; rest is nil at the end.
 func cutNumber(s []byte) (n int64, next byte, rest []byte, ok bool) {
 	i := 0
 	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
@@ -85,22 +98,13 @@ func cutNumber(s []byte) (n int64, next byte, rest []byte, ok bool) {
 		n = n*10 + int64(s[i]-'0')
 		i++
 	}
-	if i == 0 || i == len(s) || s[0] == '0' && i > 1 {
+	if i == 0 || s[0] == '0' && i > 1 {
 		return 0, 0, nil, false
 	}
-	return n, s[i], s[i+1:], true
-}
-
-// total is how many bytes of one stream the tape accounts for.
-func (t tape) total(id runner.StreamID) (n int64) {
-	for _, c := range t.chunks {
-		if c.stream == id {
-			if n += c.n; n < 0 || n > 1<<60 {
-				return -1
-			}
-		}
+	if i == len(s) {
+		return n, 0, nil, true
 	}
-	return n
+	return n, s[i], s[i+1:], true
 }
 
 // duration is the time from the start to the end of the run.

@@ -1,0 +1,180 @@
+package cassette_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/boombox-go/boombox/cassette"
+	"github.com/boombox-go/boombox/runner"
+)
+
+// jsonRun is what a recorder that writes JSON keeps of the same runs: the peer that loading is compared with.
+type jsonRun struct {
+	Argv     []string `json:"argv"`
+	Dir      string   `json:"dir"`
+	Stdin    string   `json:"stdin"`
+	Stdout   string   `json:"stdout"`
+	Stderr   string   `json:"stderr"`
+	ExitCode int      `json:"exit_code"`
+}
+
+// album is a cassette of n runs with about size bytes of output each, and the same runs as JSON.
+func album(n, size int) (file, asJSON []byte) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	words := []string{"warning:", "modified:", "src/main.go", "\x1b[32mok\x1b[0m", "3f2c41d9", "tests", "\t", "passed", "in", "0.42s", "naïve"}
+	var samples []cassette.Sample
+	var runs []jsonRun
+	for i := range n {
+		var out []byte
+		for len(out) < size {
+			for range 8 {
+				out = append(append(out, words[rnd.IntN(len(words))]...), ' ')
+			}
+			out = append(out, '\n')
+		}
+		s := cassette.Sample{
+			Argv: []string{"tool", "run", "--number", fmt.Sprint(i), "--colour=always"}, Dir: "/home/user/project",
+			Out: out[:size], Err: []byte("note: nothing to do\n"), Outcome: runner.Exited(i % 3),
+		}
+		samples = append(samples, s)
+		runs = append(runs, jsonRun{s.Argv, s.Dir, "", string(s.Out), string(s.Err), i % 3})
+	}
+	asJSON, err := json.MarshalIndent(runs, "", "  ")
+	if err != nil {
+		panic(err)
+	}
+	return cassette.File(samples), asJSON
+}
+
+// BenchmarkLoad opens a cassette of 64 MiB and 10,000 runs, and its peer decodes the same runs from JSON.
+func BenchmarkLoad(b *testing.B) {
+	file, asJSON := album(10_000, 5200)
+	dir := b.TempDir()
+	path, peer := filepath.Join(dir, "album.cassette"), filepath.Join(dir, "album.json")
+	for path, data := range map[string][]byte{path: file, peer: asJSON} {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Run("cassette", func(b *testing.B) {
+		b.SetBytes(int64(len(file)))
+		b.ReportAllocs()
+		for b.Loop() {
+			if tape, err := cassette.Load(path); err != nil || tape.Len() != 10_000 {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("encoding-json", func(b *testing.B) {
+		b.SetBytes(int64(len(asJSON)))
+		b.ReportAllocs()
+		for b.Loop() {
+			data, err := os.ReadFile(peer)
+			if err != nil {
+				b.Fatal(err)
+			}
+			var runs []jsonRun
+			if err := json.Unmarshal(data, &runs); err != nil || len(runs) != 10_000 {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("open-and-first-play", func(b *testing.B) {
+		for b.Loop() {
+			tape, err := cassette.Load(path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			player, err := cassette.NewPlayer(tape)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := runner.Run(context.Background(), player, albumCmd(9_999)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func albumCmd(i int) *runner.Cmd {
+	cmd := runner.Command("tool", "run", "--number", fmt.Sprint(i), "--colour=always")
+	cmd.Dir = "/home/user/project"
+	return cmd
+}
+
+// BenchmarkReplay plays runs with 1 KiB of output among 10,000.
+func BenchmarkReplay(b *testing.B) {
+	const n = 10_000
+	file, _ := album(n, 1024)
+	tape, err := cassette.Parse(file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	cmds := make([]*runner.Cmd, n)
+	for i := range cmds {
+		cmds[i] = albumCmd(i)
+	}
+	rand.New(rand.NewPCG(3, 4)).Shuffle(n, func(i, j int) { cmds[i], cmds[j] = cmds[j], cmds[i] })
+	ctx := context.Background()
+	b.ReportAllocs()
+	var player *cassette.Player
+	i := n
+	for b.Loop() {
+		if i == n {
+			b.StopTimer()
+			if player, err = cassette.NewPlayer(tape); err != nil {
+				b.Fatal(err)
+			}
+			i = 0
+			b.StartTimer()
+		}
+		res, err := runner.Run(ctx, player, cmds[i])
+		if err != nil || res.StdoutTotal() != 1024 {
+			b.Fatal(res, err)
+		}
+		i++
+	}
+}
+
+// BenchmarkSave writes 10,000 runs, and its peer the same bytes in one sequential write with fsync.
+func BenchmarkSave(b *testing.B) {
+	file, _ := album(10_000, 5200)
+	tape, err := cassette.Parse(file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	path := filepath.Join(b.TempDir(), "album.cassette")
+	b.Run("cassette", func(b *testing.B) {
+		b.SetBytes(int64(len(file)))
+		for b.Loop() {
+			_ = os.Remove(path)
+			if err := tape.Save(path); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("write-and-fsync", func(b *testing.B) {
+		b.SetBytes(int64(len(file)))
+		for b.Loop() {
+			_ = os.Remove(path)
+			f, err := os.Create(path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := f.Write(file); err != nil {
+				b.Fatal(err)
+			}
+			if err := f.Sync(); err != nil {
+				b.Fatal(err)
+			}
+			if err := f.Close(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

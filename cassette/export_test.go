@@ -1,0 +1,99 @@
+package cassette
+
+import (
+	"time"
+
+	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/runner"
+)
+
+// Sample is a run for specs: what a recorder would have observed.
+type Sample struct {
+	Argv        []string
+	Dir         string
+	Env         []string
+	Stdin       []byte
+	Inherit     bool
+	Out, Err    []byte
+	Dropped     [2]int64
+	Tail        [2]bool
+	Outcome     runner.Outcome
+	Status      *contain.ExitStatus
+	Limit       time.Duration
+	Failure     *runner.StartError
+	Held        bool
+	Chunks      []SampleChunk
+	Exit        time.Duration
+	WithoutTape bool
+}
+
+// SampleChunk is one arrival.
+type SampleChunk struct {
+	After  time.Duration
+	Stream runner.StreamID
+	N      int64
+}
+
+func (s Sample) draft() *draft {
+	d := &draft{
+		argv: s.Argv, dir: s.Dir, env: s.Env, stdin: s.Stdin, inherit: s.Inherit, held: s.Held, taped: !s.WithoutTape && s.Failure == nil,
+		stream: [2]capture{{s.Out, s.Dropped[0], s.Tail[0]}, {s.Err, s.Dropped[1], s.Tail[1]}},
+		end:    ending{outcome: s.Outcome, status: s.Status, limit: s.Limit},
+	}
+	if s.Failure != nil {
+		d.end = ending{failure: failureOf(s.Failure)}
+	}
+	for _, c := range s.Chunks {
+		d.tape.chunks = append(d.tape.chunks, arrival{c.After, c.Stream, c.N})
+	}
+	if s.Chunks == nil {
+		for id, c := range d.stream {
+			if n := int64(len(c.data)) + c.dropped; n > 0 {
+				d.tape.chunks = append(d.tape.chunks, arrival{stream: runner.StreamID(id), n: n})
+			}
+		}
+	}
+	d.tape.exit = s.Exit
+	return d
+}
+
+// File is the cassette of some samples, with tokens registered by opts.
+func File(samples []Sample, opts ...Option) []byte {
+	o, err := gather(opts)
+	if err != nil {
+		panic(err)
+	}
+	var tokens []token
+	for _, r := range o.values {
+		tokens = append(tokens, r.token)
+	}
+	words, err := bind(tokens, o.values)
+	if err != nil {
+		panic(err)
+	}
+	file := appendTokens([]byte("cassette 1\n"), tokens)
+	for _, s := range samples {
+		file = s.draft().append(file, words)
+	}
+	return appendTrailer(file, len(samples))
+}
+
+// Quoted, Unquote and Base64Lines are the codecs of single lines.
+func Quoted(data []byte) []byte { return append(appendEscaped([]byte{'"'}, data), '"') }
+
+// Unquote reads a string of the file, or says what is wrong with it.
+func Unquote(s []byte) (data []byte, length int, problem string) {
+	if length, problem = checkQuoted(s); problem != "" {
+		return nil, 0, problem
+	}
+	return appendUnquoted(nil, s), length, ""
+}
+
+// EscapedLen is the length that the choice of an encoding goes by.
+func EscapedLen(data []byte) (int, bool) { return escapedLen(data) }
+
+// ParseLimited is Parse with other caps.
+func ParseLimited(data []byte, file, run, line, runs int) error {
+	_, err := parse(data, limits{file, run, line, runs}, mustFit)
+	return err
+}
