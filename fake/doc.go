@@ -32,6 +32,7 @@
 // # What is not faked
 //
 // There is no process: no id, no working directory, no file. Limits and required guarantees are neither checked nor
-// refused. A [runner.StdinFrom] file is not opened. No argument, environment value, input or output is shown by any
-// printer or error of this package.
+// refused. A [runner.StdinFrom] file is not opened, and an error of an input reader is not told.
+//
+// No printer and no error of this package shows an argument, an environment value, input or output.
 package fake

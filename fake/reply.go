@@ -44,10 +44,10 @@ func StartError(kind runner.StartKind) Reply { return Refuse(&runner.StartError{
 func Refuse(err error) Reply { return reply(func(s *Script) { s.StartErr = err }) }
 
 // Stdout writes data to standard output.
-func Stdout[T string | []byte](data T) Reply { return output(runner.Stdout, []byte(data)) }
+func Stdout[T string | []byte](data T) Reply { return output(runner.Stdout, string(data)) }
 
 // Stderr writes data to standard error.
-func Stderr[T string | []byte](data T) Reply { return output(runner.Stderr, []byte(data)) }
+func Stderr[T string | []byte](data T) Reply { return output(runner.Stderr, string(data)) }
 
 // Lines writes lines to standard output, with a newline after each.
 func Lines(lines ...string) Reply {
@@ -57,8 +57,9 @@ func Lines(lines ...string) Reply {
 	return Stdout(strings.Join(lines, "\n") + "\n")
 }
 
-func output(stream runner.StreamID, data []byte) Reply {
-	return reply(func(s *Script) { s.Chunks = append(s.Chunks, Chunk{Stream: stream, Data: data}) })
+func output(stream runner.StreamID, data string) Reply {
+	chunk := Chunk{Stream: stream, Data: []byte(data)}
+	return reply(func(s *Script) { s.Chunks = append(s.Chunks, chunk) })
 }
 
 // After waits before whatever follows: the next output, or the end. It makes the run take time, by the clock.
@@ -80,11 +81,8 @@ func script(parts []Reply) Script {
 
 // named gives a start error without a program the name of one.
 func named(err error, program string) error {
-	var start *runner.StartError
-	if errors.As(err, &start) && start == err && start.Program == "" {
-		named := *start
-		named.Program = program
-		return &named
+	if start, ok := errors.AsType[*runner.StartError](err); ok && start == err && start.Program == "" {
+		return &runner.StartError{Program: program, Kind: start.Kind, Err: start.Err}
 	}
 	return err
 }

@@ -2,9 +2,11 @@ package fake_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os/exec"
 	"strings"
 	"sync"
@@ -274,11 +276,17 @@ var _ = Describe("Runner", func() {
 		_, miss := runner.Run(context.Background(), r, runner.Command("ls", canary))
 
 		type holder struct{ unexported any }
-		for _, v := range []any{r, rule, miss, r.Misses(), r.Unplayed(), holder{r}, holder{rule}, holder{miss}} {
+		chunk := fake.Chunk{Data: []byte(canary)}
+		s := fake.Script{Chunks: []fake.Chunk{chunk}}
+		for _, v := range []any{r, rule, miss, r.Misses(), r.Unplayed(), holder{r}, holder{rule}, holder{miss}, s, &s, chunk, s.Chunks} {
 			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
 				Expect(strings.Contains(fmt.Sprintf(verb, v), canary)).To(BeFalse(), "%s of %T", verb, v)
 			}
 			Expect(strings.Contains(format.Object(v, 0), canary)).To(BeFalse(), "gomega's formatter on %T", v)
+			shown, err := json.Marshal(v)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(strings.Contains(string(shown), canary)).To(BeFalse(), "json of %T", v)
+			Expect(strings.Contains(slog.AnyValue(v).Resolve().String(), canary)).To(BeFalse(), "slog of %T", v)
 		}
 	})
 })

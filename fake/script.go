@@ -28,7 +28,8 @@ type Script struct {
 	// delivers any outcome as it is, whatever the command's own settings. One with waits can only end as a child does:
 	// by its Status, where Outcome is not Exited or Signalled.
 	Outcome runner.Outcome
-	// Status is what the child itself did in the end; nil when it is unknown, or says no more than Outcome.
+	// Status is what the child itself did in the end. Nil says no more than an Outcome of Exited or Signalled, and
+	// that it is unknown with any other.
 	Status *contain.ExitStatus
 	// Duration is what the Result of an instant script says that the run took. A script with waits takes the sum of
 	// them, by the clock.
@@ -84,6 +85,11 @@ func (s Script) finished() runner.Finished {
 	f := runner.Finished{
 		Outcome: s.outcome(), Status: s.Status, Duration: s.Duration,
 		PipesHeld: s.PipesHeld, Teardown: s.Teardown, Replayed: s.Replayed,
+	}
+	switch f.Outcome.Kind() {
+	case runner.KindExited, runner.KindSignalled:
+		status := s.status()
+		f.Status = &status
 	}
 	for _, c := range s.Chunks {
 		if c.Stream == runner.Stderr {

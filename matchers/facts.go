@@ -64,9 +64,9 @@ func afterwards(r *runner.Result) string {
 	case !known || status.Lost:
 		return ""
 	case status.Exited():
-		return fmt.Sprintf("exited with code %d after that", status.Code)
+		return fmt.Sprintf("exited with code %d in the end", status.Code)
 	default:
-		return "ended by " + signalName(status.Signal) + " after that"
+		return "ended by " + signalName(status.Signal) + " in the end"
 	}
 }
 

@@ -191,8 +191,8 @@ func (m *TimedOutMatcher) timely(r *runner.Result) (ok bool, hint string) {
 	return true, ""
 }
 
-// HaveOverflowed matches a run that ended because a stream passed a cap whose policy is to fail: any stream, or all of
-// those given. A stream that is cut by another policy ends no run.
+// HaveOverflowed matches a run that ended because a stream passed a cap whose policy is to fail. With streams given,
+// each of them must have lost bytes as well. A stream that is cut by another policy ends no run.
 //
 //	Expect(result).To(HaveOverflowed(runner.Stdout))
 func HaveOverflowed(stream ...runner.StreamID) types.GomegaMatcher {
