@@ -1,6 +1,11 @@
 package contain
 
-import "golang.org/x/sys/unix"
+import (
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // Ladder is a host of its own, for specs.
 type Ladder struct{ ladder *ladder }
@@ -50,3 +55,14 @@ func CloneInto(dir string) error {
 
 // ErrBornDead is what [CloneInto] says of a cgroup that kills whatever is cloned into it.
 var ErrBornDead = errBornDead
+
+// Leader is the first process of a tree.
+type Leader struct{ leader *leader }
+
+// WatchByPID watches a child as on a kernel without pidfds.
+func WatchByPID(pid int) Leader { return Leader{watchLeader(pid, -1)} }
+
+func (l Leader) Ended() <-chan struct{}          { return l.leader.ended }
+func (l Leader) Poll() (ExitStatus, bool)        { return l.leader.poll() }
+func (l Leader) Signal(sig syscall.Signal) error { return l.leader.signal(sig) }
+func (l Leader) Reap(deadline time.Time) error   { return l.leader.reap(deadline) }

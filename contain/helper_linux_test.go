@@ -49,6 +49,12 @@ func startHelper(name string, attr *syscall.SysProcAttr, env ...string) *helper 
 	GinkgoHelper()
 	exe, err := os.Executable()
 	Expect(err).NotTo(HaveOccurred())
+	return startProgram(exe, name, attr, env...)
+}
+
+// startProgram starts the helper name from a copy of the test binary.
+func startProgram(exe, name string, attr *syscall.SysProcAttr, env ...string) *helper {
+	GinkgoHelper()
 	cmd := exec.Command(exe)
 	cmd.Env = append(append(os.Environ(), helperKey+"="+name), env...)
 	cmd.SysProcAttr = attr

@@ -39,8 +39,12 @@ func stop(ctx context.Context, grace time.Duration, list []*Child, kill func() e
 	began := time.Now()
 	report := StopReport{Before: count(list)}
 
+	asked := list
+	if report.Before == 0 {
+		asked = nil
+	}
 	var errs []error
-	for _, c := range list {
+	for _, c := range asked {
 		switch err := c.SignalTree(syscall.SIGTERM); {
 		case err == nil:
 			report.Signalled = syscall.SIGTERM

@@ -7,7 +7,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -86,7 +85,10 @@ func reap(find func() []int) {
 	Eventually(func() []int {
 		pids := find()
 		for _, pid := range pids {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
+			if p, err := os.FindProcess(pid); err == nil {
+				_ = p.Kill()
+				_ = p.Release()
+			}
 		}
 		return pids
 	}).WithTimeout(bound).Should(BeEmpty())
@@ -122,4 +124,16 @@ func statusOf(c *contain.Child) contain.ExitStatus {
 	status, over := c.Poll()
 	Expect(over).To(BeTrue())
 	return status
+}
+
+func copyFile(from, to string) {
+	GinkgoHelper()
+	r, err := os.Open(from)
+	Expect(err).NotTo(HaveOccurred())
+	defer r.Close()
+	w, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
+	Expect(err).NotTo(HaveOccurred())
+	_, err = io.Copy(w, r)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(w.Close()).To(Succeed())
 }

@@ -1,7 +1,8 @@
+//go:build unix
+
 package contain_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -191,12 +192,9 @@ var _ = Describe("a start that fails", func() {
 		g := newGroup(m)
 		exe, err := os.Executable()
 		Expect(err).NotTo(HaveOccurred())
-		program, err := os.ReadFile(exe)
-		Expect(err).NotTo(HaveOccurred())
 		path := filepath.Join(GinkgoT().TempDir(), "fresh")
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755)
-		Expect(err).NotTo(HaveOccurred())
-		_, err = io.Copy(f, bytes.NewReader(program))
+		copyFile(exe, path)
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		Expect(err).NotTo(HaveOccurred())
 
 		argv := fixtures.Argv("exit", "0")
@@ -254,7 +252,7 @@ var _ = Describe("a group", func() {
 	})
 
 	onEvery("lets no start outlive its close", func(m contain.Mechanism) {
-		for round := range 20 {
+		for round := range 10 {
 			g, err := contain.New(contain.Options{Mechanism: m})
 			Expect(err).NotTo(HaveOccurred())
 			var finds []func() []int

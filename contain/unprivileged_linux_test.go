@@ -1,0 +1,106 @@
+package contain_test
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/fixtures"
+	"github.com/boombox-go/boombox/internal/suite"
+)
+
+func init() {
+	// user holds trees as whoever it runs as, and says how that went.
+	helpers["user"] = func() error {
+		rung := contain.Host().Rungs[0]
+		say(rung.Mechanism, rung.Available, rung.Reason)
+		g, err := contain.New(contain.Options{})
+		if err != nil {
+			return err
+		}
+		for _, child := range []string{"setsid", "subcgroup", "sigtermignorer"} {
+			nonce, find := suite.WithNonce()
+			r, w, err := os.Pipe()
+			if err != nil {
+				return err
+			}
+			argv := fixtures.Argv(child)
+			c, err := g.Start(context.Background(), contain.Spec{
+				Path: argv[0], Argv: contain.Seal(argv...), Env: contain.Seal(append(os.Environ(), nonce)...),
+				Stdout: w, Stderr: os.Stderr,
+			})
+			if err != nil {
+				return err
+			}
+			_ = w.Close()
+			_, err = bufio.NewReader(r).ReadString('\n')
+			_ = r.Close()
+			say(child, err == nil)
+			err = c.Close()
+			left := find()
+			say(g.Mechanism(), len(left), err)
+			for _, pid := range left {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		return g.Close()
+	}
+}
+
+var _ = Describe("an unprivileged user", func() {
+	const nobody = 65534
+
+	// asNobody starts the helper as a user that owns nothing.
+	asNobody := func(cgroup string) *helper {
+		GinkgoHelper()
+		if os.Getuid() != 0 {
+			Skip("needs root to become another user")
+		}
+		suite.Require(contain.KillTree)
+		dir, err := os.MkdirTemp("", "boombox-spec-")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(os.RemoveAll, dir)
+		Expect(os.Chmod(dir, 0o755)).To(Succeed())
+		program := filepath.Join(dir, "helper")
+		own, err := os.Executable()
+		Expect(err).NotTo(HaveOccurred())
+		copyFile(own, program)
+		fd, err := syscall.Open(cgroup, syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+		Expect(err).NotTo(HaveOccurred())
+		defer syscall.Close(fd)
+		return startProgram(program, "user", &syscall.SysProcAttr{
+			UseCgroupFD: true, CgroupFD: fd, Credential: &syscall.Credential{Uid: nobody, Gid: nobody},
+		}, "HOME=/", "TMPDIR=/tmp")
+	}
+
+	It("has cgroups where one is delegated", func() {
+		dir := specCgroup()
+		for _, name := range []string{"", "cgroup.procs", "cgroup.subtree_control", "cgroup.threads"} {
+			Expect(os.Chown(filepath.Join(dir, name), nobody, nobody)).To(Succeed())
+		}
+		Expect(asNobody(dir).rest()).To(Equal([]string{
+			"cgroup2 true ",
+			"setsid true", "cgroup2 0 <nil>",
+			"subcgroup true", "cgroup2 0 <nil>",
+			"sigtermignorer true", "cgroup2 0 <nil>",
+		}))
+		Expect(os.ReadDir(dir)).NotTo(ContainElement(HaveField("IsDir()", true)), "nothing is left")
+	})
+
+	It("has a process group where none is", func() {
+		dir := specCgroup()
+		lines := asNobody(dir).rest()
+		Expect(lines[0]).To(Equal("cgroup2 false no cgroup can be made below our own: permission denied"))
+		Expect(lines[1:]).To(HaveExactElements(
+			"setsid true", "process-group 1 <nil>", // the control escapes
+			"subcgroup false", "process-group 0 <nil>", // it is not let
+			"sigtermignorer true", "process-group 0 <nil>",
+		))
+	})
+})
