@@ -23,12 +23,12 @@ func TestPlayTakesTheTimeOfItsScript(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(6*time.Hour - 1)
+		<-time.After(6*time.Hour - 1)
 		synctest.Wait()
 		if _, settled := p.Result(); settled {
 			t.Fatal("settled before its time")
 		}
-		time.Sleep(1)
+		<-time.After(1)
 		synctest.Wait()
 		res, settled := p.Result()
 		if !settled {

@@ -124,8 +124,10 @@ var _ = Describe("Play", func() {
 			var seen []string
 			cmd := tool().Tapped(func(id runner.StreamID, chunk []byte) { seen = append(seen, id.String()+" "+string(chunk)) })
 			p := play(cmd, fake.Script{Chunks: []fake.Chunk{
-				out("one"), {After: 20 * time.Millisecond, Stream: runner.Stderr, Data: []byte("two")},
-				{After: 20 * time.Millisecond, Data: []byte("three")}, {After: 20 * time.Millisecond},
+				out("one"),
+				{After: 20 * time.Millisecond, Stream: runner.Stderr, Data: []byte("two")},
+				{After: 20 * time.Millisecond, Data: []byte("three")},
+				{After: 20 * time.Millisecond},
 			}})
 			Expect(p.Settled()).NotTo(BeClosed())
 			res := wait(ctx, p)

@@ -42,7 +42,7 @@ func (s *stream) end() { s.update(func() { s.ended = true }) }
 // Read blocks until there is data, the end of the stream, a deadline or Close.
 func (s *stream) Read(p []byte) (int, error) {
 	for {
-		n, err, changed, deadline := s.take(p)
+		n, changed, deadline, err := s.take(p)
 		if n > 0 || err != nil || len(p) == 0 {
 			return n, err
 		}
@@ -63,7 +63,7 @@ func (s *stream) Read(p []byte) (int, error) {
 }
 
 // take is Read without blocking. With nothing to give, it returns what to wait for.
-func (s *stream) take(p []byte) (n int, err error, changed <-chan struct{}, deadline time.Time) {
+func (s *stream) take(p []byte) (n int, changed <-chan struct{}, deadline time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -79,7 +79,7 @@ func (s *stream) take(p []byte) (n int, err error, changed <-chan struct{}, dead
 	case !s.deadline.IsZero() && !time.Now().Before(s.deadline):
 		err = os.ErrDeadlineExceeded
 	}
-	return n, err, s.changed, s.deadline
+	return n, s.changed, s.deadline, err
 }
 
 // SetReadDeadline makes a Read that waits for data fail with [os.ErrDeadlineExceeded] at t; the zero time waits for

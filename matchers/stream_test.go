@@ -37,8 +37,10 @@ var _ = Describe("HaveStdout", func() {
 			{"something instead of nothing", HaveStdout(""), wrote("main\n", ""), false},
 			{"a changed line among many", HaveStdout(hundred), wrote(strings.Replace(hundred, "line 50\n", "line fifty\n", 1), ""), false},
 			{"a lost line", HaveStdout(hundred), wrote(strings.Replace(hundred, "line 99\n", "", 1), ""), false},
-			{"a long line", HaveStdout(strings.Repeat("x", 1000) + "a" + strings.Repeat("y", 1000)),
-				wrote(strings.Repeat("x", 1000)+"b"+strings.Repeat("y", 1000), ""), false},
+			{
+				"a long line", HaveStdout(strings.Repeat("x", 1000) + "a" + strings.Repeat("y", 1000)),
+				wrote(strings.Repeat("x", 1000)+"b"+strings.Repeat("y", 1000), ""), false,
+			},
 			{"bytes that would trick a terminal", HaveStdout("plain"), wrote("\x1b[2Jplain \u202egnp.exe \xff\x00", ""), false},
 			{"no match of a pattern", HaveStdout(regexp.MustCompile(`^\d+$`)), wrote("main\nmaster\n", ""), false},
 			{"no match in many lines", HaveStdout(ContainSubstring("fifty")), wrote(hundred, ""), false},
