@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
+	"slices"
 	"sync/atomic"
 )
 
@@ -64,7 +64,9 @@ func writeAll(w io.Writer, b []byte) error {
 
 // taps are what [Cmd.Tapped] added, fed by both streams, one chunk at a time.
 type taps struct {
-	mu   sync.Mutex
+	// turn is a lock. A mutex would stop the clock of a testing/synctest bubble while it is waited for, and the time for
+	// a stuck tap would never be over.
+	turn chan struct{}
 	list []func(StreamID, []byte)
 }
 
@@ -72,12 +74,12 @@ func newTaps(list []func(StreamID, []byte)) *taps {
 	if len(list) == 0 {
 		return nil
 	}
-	return &taps{list: append([]func(StreamID, []byte){}, list...)}
+	return &taps{turn: make(chan struct{}, 1), list: slices.Clone(list)}
 }
 
 func (t *taps) feed(id StreamID, chunk []byte, off *atomic.Bool) (failed error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.turn <- struct{}{}
+	defer func() { <-t.turn }()
 	for i, tap := range t.list {
 		if tap == nil || off.Load() {
 			continue
