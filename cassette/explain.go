@@ -6,8 +6,12 @@ import (
 	"strings"
 )
 
-// mostShown is how many bytes of one value an explanation shows.
-const mostShown = 2 << 10
+const (
+	// mostShown is how many bytes of one value an explanation shows.
+	mostShown = 2 << 10
+	// mostDifferences is how many differences of one run it shows.
+	mostDifferences = 8
+)
 
 // explain is the long form of a miss, for a person's eyes. Everything of the call is escaped: it can do nothing to a
 // terminal.
@@ -23,7 +27,7 @@ func explain(e *MissError, called *call, nearest []call) string {
 	if path == "" {
 		path = "(in memory)"
 	}
-	state := fmt.Sprintf("%d runs, %d played", e.Runs, e.Played)
+	state := fmt.Sprintf("%s, %d played", count(e.Runs, "run"), e.Played)
 	if e.NextUnplayed > 0 {
 		state += fmt.Sprintf(", next unplayed is run %d", e.NextUnplayed)
 	}
@@ -37,9 +41,13 @@ func explain(e *MissError, called *call, nearest []call) string {
 		if c.Line > 0 {
 			where = fmt.Sprintf(", line %d", c.Line)
 		}
-		line(label, "run %d%s%s", c.Run, where, c.playedAt())
+		line(label, "run %d%s (%s)", c.Run, where, c.state())
 		line("", "%s", shellLine(nearest[i].argv))
-		for _, d := range c.Differences {
+		for j, d := range c.Differences {
+			if j == mostDifferences {
+				line("", "and %s", count(len(c.Differences)-j, "further difference"))
+				break
+			}
 			describeDifference(line, d, &nearest[i], called)
 		}
 	}
@@ -58,7 +66,7 @@ func describeRest(line func(string, string, ...any), c *call) {
 	case c.inherit:
 		line("", "reading its caller's input")
 	case len(c.stdin) > 0:
-		line("", "reading %d bytes: %s", len(c.stdin), quoteShown(c.stdin))
+		line("", "reading %s: %s", count(len(c.stdin), "byte"), quoteShown(c.stdin))
 	}
 }
 
@@ -116,7 +124,7 @@ func lineOf(s []byte, n int) []byte {
 func quoteShown(s []byte) string {
 	more := ""
 	if len(s) > mostShown {
-		more = fmt.Sprintf("... (%d bytes more)", len(s)-mostShown)
+		more = fmt.Sprintf("... (%s more)", count(len(s)-mostShown, "byte"))
 		s = s[:mostShown]
 	}
 	return `"` + string(appendEscaped(nil, s)) + `"` + more

@@ -89,41 +89,31 @@ func (d Difference) String() string {
 	}
 	switch {
 	case d.Called < 0:
-		return fmt.Sprintf("%s is recorded (%s) and not in the call", what, countBytes(d.Recorded))
+		return fmt.Sprintf("%s is recorded (%s) and not in the call", what, count(d.Recorded, "byte"))
 	case d.Recorded < 0:
-		return fmt.Sprintf("%s of the call (%s) is not recorded", what, countBytes(d.Called))
+		return fmt.Sprintf("%s of the call (%s) is not recorded", what, count(d.Called, "byte"))
 	}
-	return fmt.Sprintf("%s differs (%s recorded, %d called)", what, countBytes(d.Recorded), d.Called)
-}
-
-func countBytes(n int) string {
-	if n == 1 {
-		return "1 byte"
-	}
-	return fmt.Sprintf("%d bytes", n)
+	return fmt.Sprintf("%s differs (%s recorded, %d called)", what, count(d.Recorded, "byte"), d.Called)
 }
 
 // Error says in one line which call missed what, and how to record anew.
 func (e *MissError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "cassette: miss (%s) ", e.Class)
-	if e.Program != "" {
-		fmt.Fprintf(&b, "at call %d, of %s, ", e.Call, showName(e.Program))
+	if e.Class == MissNoCassette {
+		fmt.Fprintf(&b, "cassette: there is no cassette %q (%s)", e.Path, setting{e.Mode, e.Origin})
+		return b.String() + "; record it with: " + e.Hint
 	}
+	fmt.Fprintf(&b, "cassette: miss at call %d, of %s", e.Call, showName(e.Program))
 	if e.Path != "" {
-		fmt.Fprintf(&b, "in %q ", e.Path)
+		fmt.Fprintf(&b, ", in %q", e.Path)
 	}
-	fmt.Fprintf(&b, "(%s", setting{e.Mode, e.Origin})
-	if e.Class != MissNoCassette {
-		fmt.Fprintf(&b, "; %d runs, %d played", e.Runs, e.Played)
-	}
-	b.WriteString(")")
+	fmt.Fprintf(&b, ": %s", e.Class)
 	if len(e.Nearest) > 0 {
 		c := e.Nearest[0]
-		fmt.Fprintf(&b, ": nearest is run %d%s", c.Run, c.playedAt())
+		fmt.Fprintf(&b, "; nearest is run %d (%s)", c.Run, c.state())
 		for i, d := range c.Differences {
 			if i == 3 {
-				fmt.Fprintf(&b, ", and %d differences more", len(c.Differences)-i)
+				fmt.Fprintf(&b, ", and %s", count(len(c.Differences)-i, "further difference"))
 				break
 			}
 			b.WriteString([]string{": ", ", ", ", "}[min(i, 2)] + d.String())
@@ -132,6 +122,7 @@ func (e *MissError) Error() string {
 	if e.Cause != "" {
 		b.WriteString("; " + e.Cause)
 	}
+	fmt.Fprintf(&b, " (%s; %s, %d played)", setting{e.Mode, e.Origin}, count(e.Runs, "run"), e.Played)
 	return b.String() + "; record anew with: " + e.Hint
 }
 
@@ -147,11 +138,11 @@ func (e *MissError) Explain() string {
 	return e.explain()
 }
 
-func (c Candidate) playedAt() string {
+func (c Candidate) state() string {
 	if c.Played == 0 {
-		return " (unplayed)"
+		return "unplayed"
 	}
-	return fmt.Sprintf(" (played at call %d)", c.Played)
+	return fmt.Sprintf("played at call %d", c.Played)
 }
 
 // maxCandidates is how many runs a miss shows.
@@ -222,7 +213,14 @@ func differences(recorded, called *call) (list []Difference) {
 		}
 	}
 	if recorded.dir != called.dir {
-		list = append(list, Difference{Field: FieldDir, Recorded: len(recorded.dir), Called: len(called.dir)})
+		d := Difference{Field: FieldDir, Recorded: len(recorded.dir), Called: len(called.dir)}
+		if d.Recorded == 0 {
+			d.Recorded = -1 // an empty directory is none
+		}
+		if d.Called == 0 {
+			d.Called = -1
+		}
+		list = append(list, d)
 	}
 	if recorded.inherit != called.inherit || string(recorded.stdin) != string(called.stdin) {
 		list = append(list, Difference{Field: FieldStdin, Recorded: len(recorded.stdin), Called: len(called.stdin)})
@@ -276,5 +274,9 @@ func (e *UnplayedError) Error() string {
 	if e.Path != "" {
 		where = fmt.Sprintf(" of %q", e.Path)
 	}
-	return fmt.Sprintf("cassette: %d runs%s were not played: %s", len(e.Runs), where, strings.Join(e.Runs, "; "))
+	were := "was"
+	if len(e.Runs) > 1 {
+		were = "were"
+	}
+	return fmt.Sprintf("cassette: %s%s %s not played: %s", count(len(e.Runs), "run"), where, were, strings.Join(e.Runs, "; "))
 }

@@ -159,5 +159,5 @@ func (s *playing) describe() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	left, _ := s.index.left()
-	return fmt.Sprintf("player of %d runs: %d unplayed, %d calls, %d misses", len(s.index.runs), left, s.calls, len(s.misses))
+	return fmt.Sprintf("player of %s: %d unplayed, %s, %d missed", count(len(s.index.runs), "run"), left, count(s.calls, "call"), len(s.misses))
 }

@@ -21,12 +21,15 @@ func programOf(argv []string) string {
 
 // describeCall is a call as messages show it: the program and how many arguments it got.
 func describeCall(argv []string) string {
-	args := max(len(argv)-1, 0)
-	plural := "s"
-	if args == 1 {
-		plural = ""
+	return fmt.Sprintf("%s with %s", showName(programOf(argv)), count(max(len(argv)-1, 0), "argument"))
+}
+
+// count is a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
 	}
-	return fmt.Sprintf("%s with %d argument%s", showName(programOf(argv)), args, plural)
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // showName quotes a name, bounded, so that it can do nothing to a terminal.

@@ -210,5 +210,5 @@ func (e *RecordError) Unwrap() error { return e.Err }
 func (s *recording) describe() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return fmt.Sprintf("recorder with %d runs", len(s.takes))
+	return "recorder of " + count(len(s.takes), "run")
 }

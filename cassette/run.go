@@ -108,6 +108,6 @@ func (s runState) describe() string {
 	if s.end.failure != nil {
 		how = "start error " + string(s.end.failure.kind)
 	}
-	return fmt.Sprintf("run %d: %s, %d bytes out, %d bytes err, %s", s.number, describeCall(s.argv()),
-		s.total(runner.Stdout), s.total(runner.Stderr), how)
+	return fmt.Sprintf("run %d: %s, %s, %s on stdout, %d on stderr", s.number, describeCall(s.argv()), how,
+		count(int(s.total(runner.Stdout)), "byte"), s.total(runner.Stderr))
 }

@@ -151,5 +151,5 @@ func (p *parsed) marshal() []byte {
 
 // describe is what printers show: nothing of the content.
 func (p *parsed) describe() string {
-	return fmt.Sprintf("cassette with %d runs, %d bytes", len(p.runs), p.size)
+	return fmt.Sprintf("cassette of %s, %s", count(len(p.runs), "run"), count(p.size, "byte"))
 }
