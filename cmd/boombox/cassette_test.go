@@ -125,16 +125,16 @@ var _ = Describe("record and replay", func() {
 	})
 
 	DescribeTable("write no cassette when the run did not come to its end",
-		func(status int, args ...string) {
-			end := in(append([]string{"record", "t.cassette"}, args...)...)
+		func(status int, args, argv []string) {
+			end := in(append(append([]string{"record", "t.cassette"}, args...), append([]string{"--"}, argv...)...)...)
 			Expect(end.Status).To(Equal(status), end.Stderr)
 			Expect(files(dir)).To(BeEmpty())
 		},
-		Entry("a missing program", 127, "--", "no-such-program"),
-		Entry("a directory as program", 126, "--", "/"),
-		Entry("a directory that is missing", 125, "--dir", "/no/such", "--", "true"),
-		Entry("a guarantee that nobody gives", 125, "--require", "cap-cpu,resist-same-uid", "--", "true"),
-		Entry("a user", 125, "--user", "1:1", "--", "true"),
+		Entry("a missing program", 127, nil, []string{"no-such-program"}),
+		Entry("a directory as program", 126, nil, []string{"/"}),
+		Entry("a directory that is missing", 125, []string{"--dir", "/no/such"}, fixture("exit")),
+		Entry("a guarantee that nobody gives", 125, []string{"--require", "cap-cpu,resist-same-uid"}, fixture("exit")),
+		Entry("a user", 125, []string{"--user", "1:1"}, fixture("exit")),
 	)
 
 	Context("a file that cannot be used", func() {
