@@ -10,7 +10,7 @@ type runCmd struct {
 
 // Help is the text below the summary.
 func (*runCmd) Help() string {
-	return "Standard input, output and error are the program's own. The exit status is the program's; 128+n for a " +
+	return "boombox run [flags] -- PROG ARGS...: standard input, output and error are the program's own. The exit status is the program's; 128+n for a " +
 		"signal; 124 for a timeout, 123 for an idle timeout; 125 when boombox refused or failed; 126 when the program " +
 		"cannot be executed, 127 when it is not found."
 }

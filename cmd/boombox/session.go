@@ -75,7 +75,11 @@ func (s *session) play(r runner.Runner, cmd *runner.Cmd, out *reportFile) error 
 
 	process, err := r.Start(s.ctx, cmd)
 	if err != nil {
-		return s.end(startError(err), out, notStarted(cmd.Limits))
+		told := notStarted(cmd.Limits)
+		if errors.Is(err, runner.ErrCancelled) {
+			told.Outcome = runner.KindCancelled.String()
+		}
+		return s.end(startError(err), out, told)
 	}
 	defer context.AfterFunc(s.ctx, func() { process.Cancel(context.Cause(s.ctx)) })()
 	go func() {

@@ -95,5 +95,6 @@ var _ = Describe("run, when it is ended from outside", func() {
 		defer full.Close()
 		end := call{args: boxed(nil, "flood"), stdout: full}.run()
 		Expect(end).To(haveRefused("cannot write standard output: no space left on device"))
+		Expect(call{args: []string{"doctor"}, stdout: full}.run()).To(haveRefused("cannot write standard output"))
 	})
 })
