@@ -7,7 +7,6 @@ import (
 	"hash/maphash"
 	"io"
 
-	"github.com/boombox-go/boombox/fake"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -65,8 +64,7 @@ func readStdin(ctx context.Context, cmd *runner.Cmd) ([]byte, error) {
 	case c := <-done:
 		return c.data, c.err
 	case <-ctx.Done():
-		_, err := fake.Play(ctx, cmd, fake.Script{}) // the refusal of a cancelled start
-		return nil, err
+		return nil, runner.NotStarted(ctx, cmd)
 	}
 }
 

@@ -29,14 +29,14 @@ type startFailure struct {
 	text  string
 }
 
-// err rebuilds what the runner returned.
-func (f *startFailure) err(program string) error {
+// err rebuilds what the runner returned, in live words.
+func (f *startFailure) err(program string, words translator) error {
 	e := &runner.StartError{Program: program, Kind: f.kind}
 	switch {
 	case f.errno != "":
 		e.Err = errnoByName(f.errno)
 	case f.text != "":
-		e.Err = errors.New(f.text)
+		e.Err = errors.New(string(words.toLive([]byte(f.text), nil)))
 	}
 	return e
 }

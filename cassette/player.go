@@ -61,8 +61,11 @@ func newPlayer(p *parsed, o options, from setting) (*Player, error) {
 
 // Start answers cmd with a recorded run.
 func (p *Player) Start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, error) {
-	if ctx.Err() != nil || cmd.Validate() != nil {
-		return fake.Play(ctx, cmd, fake.Script{}) // refuses, as every runner does
+	if ctx.Err() != nil {
+		return nil, runner.NotStarted(ctx, cmd)
+	}
+	if err := cmd.Validate(); err != nil {
+		return nil, err
 	}
 	return p.state().start(ctx, cmd)
 }
@@ -77,17 +80,30 @@ func (s *playing) start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, 
 	case err != nil:
 		return nil, err
 	case r.end.failure != nil:
-		return nil, r.failure(s.words)
-	case s.pace == Instant && !r.pending():
+		return nil, r.end.failure.err(cmd.Program(), s.words)
+	case s.pace == Instant && r.end.outcome != runner.Cancelled:
 		return runner.Settle(cmd, r.finished(s.words)), nil
 	}
-	return fake.Play(context.WithoutCancel(ctx), unread(cmd), r.script(s.words, s.pace))
+	return fake.Play(context.WithoutCancel(ctx), s.timed(cmd, r), r.script(s.words, s.pace))
 }
 
-// unread is cmd with its input taken out: the player has read it, and a reader can be used once.
-func unread(cmd *runner.Cmd) *runner.Cmd {
+// timed is cmd for a run that takes time. Its input is taken out: the player has read it, and a reader can be used
+// once. A deadline that ended the run when it was recorded ends it again, at the player's pace.
+func (s *playing) timed(cmd *runner.Cmd, r *runText) *runner.Cmd {
 	cmd = cmd.Clone()
 	cmd.Stdin = runner.Stdin{}
+	deadline := &cmd.Timeout
+	switch r.end.outcome {
+	case runner.IdleTimedOut:
+		deadline = &cmd.IdleTimeout
+	case runner.TimedOut:
+	default:
+		return cmd
+	}
+	// One that the caller has lowered below the recorded one comes first.
+	if again := s.pace.wait(r.end.limit); *deadline == 0 || again < *deadline {
+		*deadline = again
+	}
 	return cmd
 }
 

@@ -12,7 +12,9 @@ func programOf(argv []string) string {
 		return ""
 	}
 	name := strings.TrimRight(argv[0], `/\`)
-	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	if name = name[strings.LastIndexAny(name, `/\`)+1:]; name == "" {
+		return argv[0]
+	}
 	if n := len(name) - len(".exe"); n > 0 && strings.EqualFold(name[n:], ".exe") {
 		name = name[:n]
 	}

@@ -87,7 +87,7 @@ func (r *Run) StartErr() error {
 	if s.end.failure == nil {
 		return nil
 	}
-	return s.end.failure.err(programOf(s.argv()))
+	return s.end.failure.err(programOf(s.argv()), translator{})
 }
 
 // PipesHeld reports whether somebody else still held an output stream when the child had ended.

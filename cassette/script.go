@@ -8,7 +8,7 @@ import (
 // script is the run as the engine of package fake plays it.
 func (r *runText) script(t translator, pace Pace) fake.Script {
 	if r.end.failure != nil {
-		return fake.Script{StartErr: r.failure(t), Replayed: true}
+		return fake.Script{StartErr: r.end.failure.err(programOf(r.argv()), t), Replayed: true}
 	}
 	s := fake.Script{Outcome: r.end.outcome, Status: r.end.status, PipesHeld: r.held, Replayed: true, Pending: r.pending()}
 	arrivals := r.tape()
@@ -41,9 +41,15 @@ func (r *runText) script(t translator, pace Pace) fake.Script {
 	return s
 }
 
-// pending reports whether the run would have gone on if its caller had not given up: it is played until the caller
-// gives up again.
-func (r *runText) pending() bool { return r.end.outcome == runner.Cancelled }
+// pending reports whether the run did not end by itself: at any pace but Instant it is played until its deadline ends
+// it again, or its caller.
+func (r *runText) pending() bool {
+	switch r.end.outcome {
+	case runner.Cancelled, runner.TimedOut, runner.IdleTimedOut:
+		return true
+	}
+	return false
+}
 
 // finished is the run as one that is over before it is played: what an instant script comes to, without the chunks.
 func (r *runText) finished(t translator) runner.Finished {
@@ -61,12 +67,6 @@ func (r *runText) finished(t translator) runner.Finished {
 		}
 	}
 	return f
-}
-
-func (r *runText) failure(t translator) error {
-	f := *r.end.failure
-	f.text = string(t.toLive([]byte(f.text), nil))
-	return f.err(programOf(r.argv()))
 }
 
 // capture is one stream as the file has it.
