@@ -42,7 +42,13 @@ type live struct {
 // start starts boombox and waits until the fixture child says that it is ready.
 func (c call) start() *live {
 	GinkgoHelper()
-	l := &live{cmd: c.command()}
+	return launch(c.command())
+}
+
+// launch is start for a command of its own making.
+func launch(cmd *exec.Cmd) *live {
+	GinkgoHelper()
+	l := &live{cmd: cmd}
 	var err error
 	l.pipe, err = l.cmd.StdoutPipe()
 	Expect(err).NotTo(HaveOccurred())
