@@ -53,7 +53,19 @@ var _ = Describe("run, when it is ended from outside", func() {
 		Expect(box.cmd.Process.Signal(syscall.SIGTERM)).To(Succeed())
 		Consistently(ended).WithTimeout(300 * time.Millisecond).ShouldNot(Receive())
 		Expect(box.cmd.Process.Signal(syscall.SIGINT)).To(Succeed())
-		Eventually(ended).WithTimeout(patience).Should(Receive(Or(Equal(128+15), Equal(128+2))))
+		// Well before the program's own life of 20 s is over.
+		Eventually(ended).WithTimeout(10 * time.Second).Should(Receive(Equal(128 + 15)))
+	})
+
+	It("records nothing, and keeps the cassette that it should have replaced", func() {
+		dir := GinkgoT().TempDir()
+		Expect(call{args: onTape("record", nil, "exit", "3"), dir: dir}.run().Status).To(Equal(3))
+		before := read(dir, "t.cassette")
+		box := call{args: onTape("record", []string{"--replace"}, "sleep"), dir: dir}.start()
+		Expect(box.cmd.Process.Signal(syscall.SIGTERM)).To(Succeed())
+		Expect(box.end()).To(Equal(128 + 15))
+		Expect(files(dir)).To(ConsistOf("t.cassette"))
+		Expect(read(dir, "t.cassette")).To(Equal(before))
 	})
 
 	It("leaves a signal ignored that was ignored before it started", func() {
