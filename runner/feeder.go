@@ -54,7 +54,7 @@ func (f *feeder) run() {
 	defer func() { _ = f.pipe.Close() }()
 	if f.source == nil {
 		_, err := f.pipe.Write(f.rest)
-		f.fail(err)
+		f.unwritten(err)
 		return
 	}
 	buf := make([]byte, 32<<10)
@@ -62,7 +62,7 @@ func (f *feeder) run() {
 		n, err := f.read(buf)
 		if n > 0 {
 			if _, werr := f.pipe.Write(buf[:n]); werr != nil {
-				f.fail(werr)
+				f.unwritten(werr)
 				return
 			}
 		}
@@ -74,8 +74,6 @@ func (f *feeder) run() {
 		}
 	}
 }
-
-var errFeedStopped = errors.New("stopped")
 
 // read reads from the source, which may block for ever, fail or panic.
 func (f *feeder) read(buf []byte) (n int, err error) {
@@ -101,11 +99,18 @@ func (f *feeder) setReading(reading bool) bool {
 	return !f.stopped
 }
 
-// fail records why the child did not get all of its input. That it did not want it is no failure.
+// unwritten takes the error of a write. That the child does not want its input is no failure.
+func (f *feeder) unwritten(err error) {
+	if err != nil && !brokenPipe(err) {
+		f.fail(err)
+	}
+}
+
+// fail records why the child did not get all of its input.
 func (f *feeder) fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err == nil || f.stopped || brokenPipe(err) {
+	if f.stopped {
 		return
 	}
 	f.err = fmt.Errorf("runner: source of standard input: %w", err)

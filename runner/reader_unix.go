@@ -104,25 +104,9 @@ func (r *pipeReader) SetReadDeadline(t time.Time) error { return r.file.SetReadD
 
 func (r *pipeReader) Close() error { return r.file.Close() }
 
-// held reports whether anybody can still write to the pipe. The child has ended.
-func (r *pipeReader) held() bool {
-	// Until its exec, a child that another goroutine is starting right now has a copy of every descriptor of ours.
-	// That one is nobody: look again until no fork is under way, but not for long, as a start may hang.
-	for end := time.Now().Add(50 * time.Millisecond); ; time.Sleep(100 * time.Microsecond) {
-		if r.hungUp() {
-			return false
-		}
-		if syscall.ForkLock.TryRLock() {
-			syscall.ForkLock.RUnlock()
-			return !r.hungUp()
-		}
-		if time.Now().After(end) {
-			return true
-		}
-	}
-}
-
-// hungUp reports whether all write ends are closed, or the reader is.
+// hungUp reports whether all write ends are closed, or the reader is. While another goroutine starts a child, that child
+// has a copy of every descriptor of ours until its exec is done with closing them, which is after its exec has let the
+// starter go on: a write end that is still open may be nobody's.
 func (r *pipeReader) hungUp() bool {
 	fds := []unix.PollFd{{Events: unix.POLLIN}}
 	err := r.conn.Control(func(fd uintptr) {

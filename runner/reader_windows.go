@@ -36,14 +36,13 @@ func (r *pipeReader) Close() error { return r.file.Close() }
 
 var peekNamedPipe = windows.NewLazySystemDLL("kernel32.dll").NewProc("PeekNamedPipe")
 
-// held reports whether anybody can still write to the pipe: a pipe whose write ends are all closed is broken. The
-// child has ended.
-func (r *pipeReader) held() bool {
-	held := false
-	_ = r.conn.Control(func(fd uintptr) {
+// hungUp reports whether all write ends are closed, or the reader is: a pipe without a writer is broken.
+func (r *pipeReader) hungUp() bool {
+	open := false
+	err := r.conn.Control(func(fd uintptr) {
 		var waiting uint32
 		ok, _, _ := peekNamedPipe.Call(fd, 0, 0, 0, uintptr(unsafe.Pointer(&waiting)), 0)
-		held = ok != 0 && waiting == 0
+		open = ok != 0
 	})
-	return held
+	return err != nil || !open
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"syscall"
+	"time"
 
 	"github.com/boombox-go/boombox/contain"
 )
@@ -30,8 +32,31 @@ func (b *realBackend) Poll() (contain.ExitStatus, bool)   { return b.child.Poll(
 func (b *realBackend) Signal(sig syscall.Signal) error    { return b.child.Signal(sig) }
 func (b *realBackend) Terminate(sig syscall.Signal) error { return b.child.SignalTree(sig) }
 
+// OutputHeld asks the pipes first, which is cheap and mostly enough. A write end that is open may yet belong to a child
+// that is just being started elsewhere in this program, and closes in a moment: so there must be somebody in the tree
+// to hold it, too, and for a few milliseconds. A holder outside the tree shows when the streams do not end.
 func (b *realBackend) OutputHeld() bool {
-	return b.outputs[Stdout].held() || b.outputs[Stderr].held()
+	for end := time.Now().Add(holdPatience); ; time.Sleep(holdPatience / 20) {
+		switch {
+		case b.outputs[Stdout].hungUp() && b.outputs[Stderr].hungUp():
+			return false
+		case !b.peopled():
+			return false
+		case time.Now().After(end):
+			return true
+		}
+	}
+}
+
+// holdPatience is how long a stream must stay held.
+const holdPatience = 5 * time.Millisecond
+
+// peopled reports whether anybody but the child is alive in the tree.
+func (b *realBackend) peopled() bool {
+	members, err := b.child.Members()
+	return err != nil || slices.ContainsFunc(members, func(m contain.Member) bool {
+		return m.Alive() && m.PID != b.child.PID()
+	})
 }
 
 // Kill ends the tree for good: nothing is going to ask for its first process any more, so that this is reaped at once.

@@ -1,0 +1,407 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+
+	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/internal/suite"
+	"github.com/boombox-go/boombox/runner"
+)
+
+// shell is a command for a POSIX shell, or skips.
+func shell(script string) *runner.Cmd {
+	GinkgoHelper()
+	if _, err := exec.LookPath("sh"); err != nil {
+		Skip("no POSIX shell here")
+	}
+	return runner.Command("sh", "-c", script)
+}
+
+// marked gives cmd an environment entry by which all its descendants can be found.
+func marked(cmd *runner.Cmd) (find func() []int) {
+	entry, find := suite.WithNonce()
+	key, value, _ := strings.Cut(entry, "=")
+	cmd.Env = cmd.Env.Set(key, value)
+	return find
+}
+
+// floor is the real runner over a shared process group, out of which a child can escape.
+func floor() runner.Contained {
+	GinkgoHelper()
+	g, err := contain.New(contain.Options{Mechanism: contain.ProcessGroup})
+	if err != nil {
+		Skip("no process groups here")
+	}
+	DeferCleanup(func() { Expect(g.Close()).To(Succeed()) })
+	return runner.Contained{Group: g}
+}
+
+// endAll kills what find finds, by pid, and waits until it is gone.
+func endAll(find func() []int) {
+	GinkgoHelper()
+	Eventually(func() []int {
+		pids := find()
+		for _, pid := range pids {
+			if p, err := os.FindProcess(pid); err == nil {
+				_ = p.Kill()
+				_ = p.Release()
+			}
+		}
+		return pids
+	}).Within(5 * time.Second).Should(BeEmpty())
+}
+
+var _ = Describe("Contained", func() {
+	Describe("a deadline", func() {
+		const script = "setsid sleep 60 & sleep 60"
+
+		It("ends the whole tree on time, whoever holds the pipes", func(ctx SpecContext) {
+			suite.Require(contain.KillTree)
+			cmd := shell(script)
+			cmd.Timeout = 200 * time.Millisecond
+			find := marked(cmd)
+			began := time.Now()
+			res, err := runner.Run(ctx, runner.Contained{}, cmd)
+			took := time.Since(began)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(find()).To(BeEmpty())
+			AddReportEntry("timeout of 200 ms over `"+script+"`", fmt.Sprintf(
+				"returned after %s, %d left, held by %s", took.Round(time.Millisecond), len(find()), res.Teardown().Mechanism))
+			Expect(took).To(BeNumerically("<", 1200*time.Millisecond))
+			Expect(res.Outcome()).To(Equal(runner.TimedOut))
+			Expect(res.Teardown().Verified).To(BeTrue())
+			Expect(res.Teardown().Survivors).To(BeEmpty())
+		})
+
+		It("negative control: os/exec returns late and leaves the escapee", func() {
+			cmd := shell(script)
+			find := marked(cmd)
+			ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+			defer cancel()
+			plain := exec.CommandContext(ctx, "sh", "-c", script)
+			plain.Env = cmd.Env.Reveal()
+			plain.WaitDelay = time.Second
+			began := time.Now()
+			_, err := plain.Output()
+			Expect(err).To(HaveOccurred())
+			Expect(time.Since(began)).To(BeNumerically(">=", 1200*time.Millisecond))
+			Expect(find()).NotTo(BeEmpty())
+			endAll(find)
+		})
+
+		It("ends a tree that is stopped", func(ctx SpecContext) {
+			suite.Require(contain.KillTree)
+			cmd := fixture("stopper")
+			cmd.Timeout = 500 * time.Millisecond
+			cmd.Grace = 100 * time.Millisecond
+			find := marked(cmd)
+			res, err := runner.Run(ctx, runner.Contained{}, cmd)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(res.Outcome()).To(Equal(runner.TimedOut))
+			Expect(find()).To(BeEmpty())
+		})
+
+		It("with a grace lets the tree end by itself, and is a timeout still", func(ctx SpecContext) {
+			cmd := fixture("graceful", "0")
+			cmd.Timeout, cmd.Grace = 500*time.Millisecond, 10*time.Second
+			res, err := runner.Run(ctx, runner.Contained{}, cmd)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(res.Outcome()).To(Equal(runner.TimedOut))
+			status, known := res.Status()
+			Expect(known).To(BeTrue())
+			Expect(status.Exited()).To(BeTrue())
+			Expect(string(res.Stdout())).To(HaveSuffix("bye\n"))
+			Expect(res.SettledAfter()).To(BeNumerically("<", 5*time.Second))
+		})
+
+		It("with a grace kills who ignores the request", func(ctx SpecContext) {
+			cmd := fixture("sigtermignorer")
+			cmd.Timeout, cmd.Grace = 300*time.Millisecond, 300*time.Millisecond
+			res, err := runner.Run(ctx, runner.Contained{}, cmd)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(res.Outcome()).To(Equal(runner.TimedOut))
+			status, _ := res.Status()
+			Expect(status.Signal).To(Equal(syscall.SIGKILL))
+			Expect(res.SettledAfter()).To(BeNumerically(">=", 600*time.Millisecond))
+			Expect(res.SettledAfter()).To(BeNumerically("<", 1600*time.Millisecond))
+		})
+
+		It("survives any duration", func(ctx SpecContext) {
+			cmd := fixture("exit")
+			cmd.Timeout, cmd.IdleTimeout, cmd.Grace = 1<<63-1, 1<<63-1, 1<<63-1
+			res, err := runner.Run(ctx, runner.Contained{}, cmd)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+			cmd = fixture("sleep")
+			cmd.Timeout = time.Nanosecond
+			res, err = runner.Run(ctx, runner.Contained{}, cmd)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		})
+	})
+
+	Describe("a child that is over while somebody holds its pipes", func() {
+		It("is over at once, as it ended", func(ctx SpecContext) {
+			suite.Require(contain.KillTree)
+			cmd := fixture("pipeholder")
+			cmd.Timeout = 5 * time.Second
+			find := marked(cmd)
+			began := time.Now()
+			res, err := runner.Run(ctx, runner.Contained{}, cmd)
+			took := time.Since(began)
+			Expect(err).NotTo(HaveOccurred())
+			AddReportEntry("exit 0 with a pipe held, timeout 5 s", fmt.Sprintf("returned after %s", took.Round(time.Millisecond)))
+			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+			Expect(res.PipesHeld()).To(BeTrue())
+			Expect(res.StdoutTruncated()).To(BeFalse())
+			Expect(string(res.Stdout())).To(HavePrefix("ready "))
+			Expect(took).To(BeNumerically("<", 2*time.Second))
+			Expect(find()).To(BeEmpty())
+		})
+
+		It("negative control: os/exec takes it for unfinished", func() {
+			argv := fixture("pipeholder", "life=3s").Argv()
+			plain := exec.Command(argv[0], argv[1:]...)
+			plain.WaitDelay = 500 * time.Millisecond
+			_, err := plain.Output()
+			Expect(err).To(MatchError(exec.ErrWaitDelay))
+		})
+
+		It("does not wait for a stranger outside the tree", func(ctx SpecContext) {
+			r := floor()
+			cmd := fixture("setsid", "leave")
+			find := marked(cmd)
+			res, err := runner.Run(ctx, r, cmd)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(find()).NotTo(BeEmpty(), "nobody escaped")
+			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+			Expect(res.PipesHeld()).To(BeTrue())
+			Expect(res.StdoutTruncated()).To(BeFalse())
+			Expect(string(res.Stdout())).To(HavePrefix("ready "))
+			Expect(res.SettledAfter()).To(BeNumerically("<", 2*time.Second))
+			endAll(find)
+		})
+
+		It("does not listen to a stranger for ever", func(ctx SpecContext) {
+			r := floor()
+			cmd := shell(`echo first; setsid sh -c 'while :; do echo noise; done' & exit 0`)
+			cmd.Output.Stdout = runner.Stream{Policy: runner.Head, MaxBytes: 6}
+			find := marked(cmd)
+			res, err := runner.Run(ctx, r, cmd)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+			Expect(string(res.Stdout())).To(Equal("first\n"))
+			Expect(res.SettledAfter()).To(BeNumerically("<", 5*time.Second))
+			endAll(find)
+		})
+
+		It("says nothing of held pipes when nobody holds them, however many start at once", func(ctx SpecContext) {
+			held := make(chan bool)
+			for range 8 {
+				go func() {
+					any := false
+					for range 15 {
+						res, err := runner.Run(ctx, runner.Contained{}, fixture("exit"))
+						any = any || err != nil || res.PipesHeld()
+					}
+					held <- any
+				}()
+			}
+			for range 8 {
+				Expect(<-held).To(BeFalse())
+			}
+		})
+	})
+
+	It("does not take the end of the streams for the end of the child", func(ctx SpecContext) {
+		res, err := runner.Run(ctx, runner.Contained{}, fixture("earlyclose", "300ms"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+		Expect(res.Duration()).To(BeNumerically(">=", 300*time.Millisecond))
+	})
+
+	It("ends the tree when its output passes the cap, and keeps the cap", func(ctx SpecContext) {
+		cmd := fixture("flood")
+		cmd.Output.Stdout.MaxBytes = 1 << 20
+		res, err := runner.Run(ctx, runner.Contained{}, cmd)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(res.Outcome()).To(Equal(runner.Overflowed))
+		Expect(res.Stdout()).To(HaveLen(1 << 20))
+		Expect(res.StdoutTotal()).To(And(BeNumerically(">", 1<<20), BeNumerically("<", 1<<30)))
+		Expect(res.Check()).To(MatchError(ContainSubstring("1048576 bytes on stdout")))
+	})
+
+	It("never takes an overflow for success, however fast the child is over", func(ctx SpecContext) {
+		for range 30 {
+			cmd := shell("printf 0123456789")
+			cmd.Output.Stdout.MaxBytes = 9
+			res, err := runner.Run(ctx, runner.Contained{}, cmd)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(res.Outcome()).To(Equal(runner.Overflowed))
+		}
+	})
+
+	It("takes in all that a fast writer leaves", func(ctx SpecContext) {
+		const size = 20 << 20
+		cmd := fixture("flood", strconv.Itoa(size))
+		res, err := runner.Run(ctx, runner.Contained{}, cmd)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(res.Stdout()).To(HaveLen(size))
+		Expect(strings.Count(string(res.Stdout()), "x")).To(Equal(size))
+	})
+
+	It("hands on the standard descriptors and no other", func(ctx SpecContext) {
+		f, err := os.Open(os.DevNull)
+		Expect(err).NotTo(HaveOccurred())
+		defer f.Close()
+		Expect(runner.Output(ctx, runner.Contained{}, fixture("fds"))).To(Equal("0\n1\n2"))
+	})
+
+	It("leaves no descriptor when a start fails at any step", func(ctx SpecContext) {
+		tasks := []*runner.Cmd{runner.Command("boombox-no-such-program"), fixture("exit"), fixture("exit"), fixture("exit")}
+		tasks[1].Dir = "/boombox-no-such-directory"
+		tasks[2].Stdin = runner.StdinFrom("/boombox-no-such-file")
+		tasks[3].Require = contain.Guarantee(1 << 30)
+		start := func() {
+			for _, cmd := range tasks {
+				_, err := runner.Contained{}.Start(ctx, cmd)
+				Expect(err).To(HaveOccurred())
+			}
+		}
+		start()
+		before := openFiles()
+		for range 20 {
+			start()
+		}
+		Expect(openFiles()).To(Equal(before))
+	})
+
+	Describe("a shared group", func() {
+		var group *contain.Group
+		BeforeEach(func() {
+			var err error
+			group, err = contain.New(contain.Options{})
+			Expect(err).NotTo(HaveOccurred())
+			DeferCleanup(func() { Expect(group.Close()).To(Succeed()) })
+		})
+
+		It("holds several runs, and loses none of them to another's end", func(ctx SpecContext) {
+			r := runner.Contained{Group: group}
+			long, err := r.Start(ctx, fixture("sleep"))
+			Expect(err).NotTo(HaveOccurred())
+			short := fixture("sleep")
+			short.Timeout = 100 * time.Millisecond
+			res, err := runner.Run(ctx, r, short)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(res.Outcome()).To(Equal(runner.TimedOut))
+			_, over := long.Result()
+			Expect(over).To(BeFalse())
+			Expect(long.Close()).To(Succeed())
+		})
+
+		It("ends its runs as signalled, and can be used again", func(ctx SpecContext) {
+			r := runner.Contained{Group: group}
+			p, err := r.Start(ctx, fixture("sleep"))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(group.Kill()).To(Succeed())
+			res, err := p.Wait(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(res.Outcome()).To(Equal(runner.Signalled(syscall.SIGKILL)))
+			Expect(runner.Probe(ctx, r, fixture("exit", "1"))).To(BeFalse())
+		})
+
+		It("refuses a guarantee that it does not give", func(ctx SpecContext) {
+			cmd := fixture("exit")
+			cmd.Require = contain.CapMemory
+			_, err := runner.Run(ctx, runner.Contained{Group: group}, cmd)
+			Expect(err).To(MatchError(runner.ErrUnsupported))
+			refusal, ok := errors.AsType[*contain.UnsupportedError](err)
+			Expect(ok).To(BeTrue())
+			Expect(refusal.Missing).To(Equal(contain.CapMemory))
+			Expect(refusal.Best).To(Equal(group.Mechanism()))
+			_, err = runner.Run(ctx, runner.Contained{Group: group, Require: contain.CapMemory}, fixture("exit"))
+			Expect(err).To(MatchError(runner.ErrUnsupported))
+		})
+
+		It("refuses a command's own limits", func(ctx SpecContext) {
+			for kind, limits := range map[contain.LimitKind]contain.Limits{
+				contain.LimitMemory: {Memory: 1 << 30}, contain.LimitProcesses: {Processes: 5}, contain.LimitCPU: {CPU: 1},
+			} {
+				cmd := fixture("exit")
+				cmd.Limits = limits
+				_, err := runner.Run(ctx, runner.Contained{Group: group}, cmd)
+				refusal, ok := errors.AsType[*contain.LimitError](err)
+				Expect(ok).To(BeTrue())
+				Expect(refusal.Kind).To(Equal(kind))
+				Expect(err).To(MatchError(runner.ErrUnsupported))
+			}
+		})
+
+		It("refuses everything once it is closed", func(ctx SpecContext) {
+			Expect(group.Close()).To(Succeed())
+			_, err := runner.Run(ctx, runner.Contained{Group: group}, fixture("exit"))
+			Expect(err).To(MatchError(contain.ErrClosed))
+		})
+	})
+
+	It("refuses, in a private group, what the host cannot give", func(ctx SpecContext) {
+		cmd := fixture("exit")
+		cmd.Require = contain.Guarantee(1 << 30)
+		_, err := runner.Run(ctx, runner.Contained{}, cmd)
+		Expect(err).To(MatchError(runner.ErrUnsupported))
+		cmd = fixture("exit")
+		cmd.Limits.Memory = -1
+		_, err = runner.Run(ctx, runner.Contained{}, cmd)
+		refusal, ok := errors.AsType[*contain.LimitError](err)
+		Expect(ok).To(BeTrue())
+		Expect(refusal.Reason).To(Equal(contain.LimitInvalid))
+	})
+
+	It("cancels with the cause of the context, and leaves nothing", func(ctx SpecContext) {
+		cause := errors.New("enough")
+		run, cancel := context.WithCancelCause(ctx)
+		cmd := fixture("escapees")
+		find := marked(cmd)
+		cmd.Output.Stdout.Tee = teeFunc(func([]byte) { cancel(cause) })
+		res, err := runner.Run(run, runner.Contained{}, cmd)
+		Expect(err).To(MatchError(runner.ErrCancelled))
+		Expect(err).To(MatchError(cause))
+		Expect(string(res.Stdout())).To(HavePrefix("ready "))
+		if res.Teardown().Guarantees.Has(contain.KillTree) {
+			Expect(find()).To(BeEmpty())
+		}
+		endAll(find)
+	})
+})
+
+// openFiles counts our descriptors.
+func openFiles() int {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		Skip("descriptors cannot be counted here")
+	}
+	return len(entries)
+}
+
+// beStartError matches a *runner.StartError of the kind.
+func beStartError(kind runner.StartKind) types.GomegaMatcher {
+	return WithTransform(func(err error) (runner.StartKind, error) {
+		failed, ok := errors.AsType[*runner.StartError](err)
+		if !ok {
+			return "", fmt.Errorf("not a *runner.StartError: %w", err)
+		}
+		return failed.Kind, nil
+	}, Equal(kind))
+}

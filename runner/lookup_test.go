@@ -1,0 +1,113 @@
+package runner_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/boombox-go/boombox/runner"
+)
+
+var _ = Describe("finding the program", func() {
+	var dir string
+	BeforeEach(func() { dir = GinkgoT().TempDir() })
+
+	script := func(name, text string, mode os.FileMode) string {
+		GinkgoHelper()
+		file := filepath.Join(dir, name)
+		Expect(os.MkdirAll(filepath.Dir(file), 0o700)).To(Succeed())
+		Expect(os.WriteFile(file, []byte(text), mode)).To(Succeed())
+		return file
+	}
+	start := func(ctx context.Context, cmd *runner.Cmd) error {
+		_, err := runner.Contained{}.Start(ctx, cmd)
+		return err
+	}
+
+	It("looks in the PATH of the child and not in ours", func(ctx SpecContext) {
+		script("tool", "#!/bin/sh\necho found\n", 0o700)
+		cmd := runner.Command("tool")
+		Expect(start(ctx, cmd)).To(beStartError(runner.StartNotFound))
+		cmd.Env = runner.CleanEnv().Set("PATH", dir)
+		Expect(runner.Output(ctx, runner.Contained{}, cmd)).To(Equal("found"))
+	})
+
+	It("finds nothing in a clean environment, and nothing in relative entries", func(ctx SpecContext) {
+		cmd := shell(":")
+		cmd.Env = runner.CleanEnv()
+		Expect(start(ctx, cmd)).To(beStartError(runner.StartNotFound))
+		script("tool", "#!/bin/sh\n", 0o700)
+		cmd = runner.Command("tool")
+		cmd.Dir = dir
+		cmd.Env = runner.CleanEnv().Set("PATH", ".::")
+		Expect(start(ctx, cmd)).To(beStartError(runner.StartNotFound))
+	})
+
+	It("passes over what cannot be executed, and says so when nothing better comes", func(ctx SpecContext) {
+		script("a/tool", "#!/bin/sh\necho a\n", 0o600)
+		script("b/tool", "#!/bin/sh\necho b\n", 0o700)
+		Expect(os.MkdirAll(filepath.Join(dir, "c", "tool"), 0o700)).To(Succeed())
+		cmd := runner.Command("tool")
+		path := filepath.Join(dir, "c") + ":" + filepath.Join(dir, "a")
+		cmd.Env = runner.CleanEnv().Set("PATH", path)
+		Expect(start(ctx, cmd)).To(beStartError(runner.StartNotExecutable))
+		cmd.Env = runner.CleanEnv().Set("PATH", path+":"+filepath.Join(dir, "b"))
+		Expect(runner.Output(ctx, runner.Contained{}, cmd)).To(Equal("b"))
+		cmd.Env = runner.CleanEnv().Set("PATH", filepath.Join(dir, "c"))
+		Expect(start(ctx, cmd)).To(beStartError(runner.StartNotFound))
+	})
+
+	It("takes a name with a separator as it is, relative to us and not to Dir", func(ctx SpecContext) {
+		GinkgoT().Chdir(dir)
+		script("here/tool", "#!/bin/sh\npwd\n", 0o700)
+		Expect(os.Mkdir("there", 0o700)).To(Succeed())
+		cmd := runner.Command("./here/tool")
+		cmd.Dir = filepath.Join(dir, "there")
+		out, err := runner.Output(ctx, runner.Contained{}, cmd)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(filepath.Base(out)).To(Equal("there"))
+		Expect(start(ctx, runner.Command("./here/none"))).To(beStartError(runner.StartNotFound))
+		Expect(start(ctx, runner.Command("./here/tool/none"))).To(beStartError(runner.StartNotFound))
+	})
+
+	It("tells what is there and cannot be executed from what is not there", func(ctx SpecContext) {
+		Expect(start(ctx, runner.Command(script("text", "just text", 0o600)))).To(beStartError(runner.StartNotExecutable))
+		Expect(start(ctx, runner.Command(script("format", "no format", 0o700)))).To(beStartError(runner.StartNotExecutable))
+		Expect(start(ctx, runner.Command(dir))).To(beStartError(runner.StartNotExecutable))
+		missing := script("lost", "#!/boombox/no/such/interpreter\n", 0o700)
+		Expect(start(ctx, runner.Command(missing))).To(And(
+			beStartError(runner.StartNotExecutable), MatchError(ContainSubstring("interpreter")),
+		))
+	})
+
+	It("does not blame the program for the directory", func(ctx SpecContext) {
+		for _, bad := range []string{filepath.Join(dir, "none"), script("file", "", 0o600)} {
+			cmd := fixture("exit")
+			cmd.Dir = bad
+			Expect(start(ctx, cmd)).To(And(beStartError(runner.StartBadDir), MatchError(runner.ErrBadDir)))
+			cmd = runner.Command("boombox-no-such-program")
+			cmd.Dir = bad
+			Expect(start(ctx, cmd)).To(beStartError(runner.StartBadDir))
+		}
+	})
+
+	It("runs where it is told", func(ctx SpecContext) {
+		cmd := fixture("cwd")
+		cmd.Dir = dir
+		want, err := filepath.EvalSymlinks(dir)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(runner.Output(ctx, runner.Contained{}, cmd)).To(Equal(want))
+	})
+
+	It("keeps the system's number in the error, and no path", func(ctx SpecContext) {
+		cmd := fixture("exit")
+		cmd.Dir = filepath.Join(dir, "secret-dir")
+		err := start(ctx, cmd)
+		Expect(err).To(MatchError(syscall.ENOENT))
+		Expect(err.Error()).NotTo(ContainSubstring("secret-dir"))
+	})
+})
