@@ -1,2 +1,77 @@
-// Package cassette records commands on files and replays them without a process.
+// Package cassette records commands to a file and replays them with no process at all.
+//
+//	deck, err := cassette.Open("testdata/session.cassette")
+//	if err != nil { ... }
+//	defer deck.Close()
+//	out, err := runner.Output(ctx, deck, runner.Command("git", "log", "-1"))
+//	...
+//	err = deck.Check() // every call found its run, and every run was called for
+//
+// Record it first, with one environment variable, and again whenever the tool has changed:
+//
+//	BOOMBOX_CASSETTE=record go test ./... -run TestSession -count=1
+//
+// where the test calls deck.Save when it has passed. A [Deck] is a [runner.Runner]: the code under test does not see whether
+// its commands run, are recorded, or are replayed.
+//
+// # The file
+//
+// A cassette is text, made to be reviewed: one argument a line, one line of output a line, every byte kept. FORMAT.md beside
+// this package is its norm.
+//
+//	cassette 1
+//	run
+//	  argv "git"
+//	  argv "rev-parse"
+//	  argv "HEAD~1"
+//	  err "fatal: Needed a single revision\n"
+//	  exit 128
+//	  tape 2e32 1x
+//	end 1 sha256:...
+//
+// What was written and when it came are kept apart: the tape line alone holds times. When a recording is made again and a
+// run has the same key, content and outcome, it keeps its old text, so that a diff shows what changed and nothing else;
+// and a file that would not change is not touched. Extension lines (x-note and the like) are yours, and are kept.
+//
+// Recorded are arguments, directory, input, output and outcome, as they are. Of the environment only the names of the
+// variables that the command sets or removes are kept: no value, no digest of one. Anything else that is secret - an argument, a
+// line of output - is in the file: look before you commit it.
+//
+// # Modes
+//
+// [Replay] answers from the file and holds no runner: it cannot start a process. [Record] runs every command and replaces the whole
+// file. [Once] records when there is no file. The environment variable [EnvMode] beats [WithMode] in code, and [WithReplayOnly]
+// beats both. Where the variable CI is set nothing is recorded, unless the mode is spelled record!ci or once!ci. Every error of
+// Open names the mode and where it came from. [NewRecorder] and [NewPlayer] are the two halves, without a look at the environment.
+//
+// # What is matched
+//
+// A call is answered by the first unplayed run with the same program (its base name, without ".exe"), arguments, input and
+// directory, where one is set. Environment, timeouts and output policies do not matter. Each run is played once: a loop that asks
+// once too often is told so. Inputs that differ each time are registered with [WithToken], when recording and when
+// replaying; in the file they are tokens, and in replayed output they are the live values.
+//
+// # Misses
+//
+// A call without a run is a [*MissError], which matches [ErrMiss] and never an error that code takes for "not installed". Its message
+// shows class, numbers and lengths; its Explain method shows the nearest runs and what differs, arguments and all, for a person. The
+// player keeps every miss: a test that ends with [Deck.Check] fails even if the code under test swallowed the error. Check
+// reports the runs that nobody called for as well.
+//
+// # What a replay is
+//
+// Replayed runs go through the same policies, tees and errors as live ones; package runner/runnertest holds all of them to
+// one set of specs. By default a run is over when it has started. [RealTime] and [Scaled] keep the recorded pace: then the
+// command's timeouts, its context, Kill and Signal are obeyed on the way, timeouts included that ended the run when it was
+// recorded (at a scaled pace their results tell the scaled deadline, and the status behind them is that of a kill). A run that was
+// recorded as cancelled plays until its caller gives up again. What a command did besides (files, network) does not happen.
+//
+// Input is read to its end before a command is started or replayed: there is no conversation. Of a stream that is longer than
+// its command keeps, a cassette may hold only the part that was kept; a command that wants more is a miss.
+//
+// # Saving
+//
+// Save writes a temporary file (0600), sees it onto the disk and renames it: a crash at any instant leaves the old file or
+// the new one. Nothing is written through a symbolic or a hard link, and nothing that is not a sound cassette is recorded over. While a recorder is open
+// nobody else can record to its file. Close does not save.
 package cassette

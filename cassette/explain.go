@@ -137,7 +137,7 @@ func shellLine(argv []string) string {
 		switch {
 		case plain([]byte(arg)) < len(arg) || len(arg) > mostShown:
 			words[i] = quoteShown([]byte(arg))
-		case arg != "" && strings.Trim(arg, shellSafe) == "":
+		case arg != "" && arg[0] != '~' && strings.Trim(arg, shellSafe) == "":
 			words[i] = arg
 		default:
 			words[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
@@ -146,5 +146,5 @@ func shellLine(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// shellSafe are the characters that a shell leaves alone.
-const shellSafe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^"
+// shellSafe are the characters that a shell leaves alone inside a word.
+const shellSafe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^~"

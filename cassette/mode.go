@@ -61,6 +61,8 @@ const (
 	FromDefault Origin = "by default"
 	FromOption  Origin = "from the option in code"
 	FromEnv     Origin = "from " + EnvMode
+	// FromPlayer: the player was made by NewPlayer, which knows no other mode.
+	FromPlayer Origin = "by NewPlayer"
 )
 
 // setting is the mode in force and where it came from.

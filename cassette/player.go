@@ -47,7 +47,7 @@ func NewPlayer(tape *Tape, opts ...Option) (*Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newPlayer(tape.state(), o, setting{Replay, FromOption})
+	return newPlayer(tape.state(), o, setting{Replay, FromPlayer})
 }
 
 func newPlayer(p *parsed, o options, from setting) (*Player, error) {

@@ -205,7 +205,7 @@ var _ = Describe("A miss", func() {
 			}},
 		}))
 		Expect(err).To(MatchError(`cassette: miss at call 2, of "git": mismatch; nearest is run 2 (unplayed): argument 2 of the call (15 bytes) ` +
-			`is not recorded (mode replay, from the option in code; 3 runs, 1 played); record anew with: ` + cassette.DefaultHint))
+			`is not recorded (mode replay, by NewPlayer; 3 runs, 1 played); record anew with: ` + cassette.DefaultHint))
 	})
 
 	It("explains itself to a person, when asked to", func(ctx context.Context) {
@@ -218,7 +218,7 @@ var _ = Describe("A miss", func() {
   called    git push "it's \x1b[2J"
             in directory "/repo"
             reading 4 bytes: "pick"
-  cassette  (in memory) (mode replay, from the option in code), 3 runs, 0 played, next unplayed is run 1
+  cassette  (in memory) (mode replay, by NewPlayer), 3 runs, 0 played, next unplayed is run 1
   nearest   run 3, line 12 (unplayed)
             git push
             argument 2 of the call (9 bytes) is not recorded:
