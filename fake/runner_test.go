@@ -17,6 +17,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/format"
 
+	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fake"
 	"github.com/boombox-go/boombox/runner"
 )
@@ -244,6 +245,14 @@ var _ = Describe("Runner", func() {
 			_, err = runner.Run(context.Background(), r, cmd)
 			Expect(err).To(MatchError(runner.ErrInvalid))
 		})
+	})
+
+	It("asks nothing of the host: no folder, no input file, no guarantee, no cap", func() {
+		r.On("tool")
+		cmd := runner.Command("tool")
+		cmd.Dir, cmd.Stdin = "/no/such/folder", runner.StdinFrom("/no/such/file")
+		cmd.Require, cmd.Limits = ^contain.Guarantee(0), contain.Limits{Memory: 1, Processes: 1, CPU: 0.001}
+		Expect(runner.Output(context.Background(), r, cmd)).To(BeEmpty())
 	})
 
 	It("is safe for concurrent use", func() {
