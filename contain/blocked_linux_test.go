@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -25,6 +26,10 @@ var _ = Describe("a start that blocks", func() {
 	begin := func(ctx context.Context) {
 		GinkgoHelper()
 		suite.Require(contain.KillTree)
+		// Go forks without letting go of its processor. A collection that wants to stop the world waits for the start, and
+		// everybody else for the collection: then only somebody outside of this process could help.
+		percent := debug.SetGCPercent(-1)
+		DeferCleanup(func() { debug.SetGCPercent(percent) })
 		g = newGroup(contain.Cgroup2)
 		dirs, err := filepath.Glob(ownBases()[0] + "/group-*")
 		Expect(err).NotTo(HaveOccurred())

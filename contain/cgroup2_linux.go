@@ -61,17 +61,29 @@ func (m *cgroup2) probe() Rung {
 	return m.look().rung
 }
 
-// look probes, once. The caller holds mu; nothing else of the package waits for it but groups that are being made and
-// removed.
+// look probes, once; but a refusal for want of resources is not remembered. The caller holds mu, under which the probe
+// forks: it executes nothing, so it cannot block.
 func (m *cgroup2) look() *cgroup2Probe {
-	if m.probed == nil {
-		p := m.search()
-		p.rung.Mechanism = Cgroup2
-		p.rung.Guarantees = KillTree | KillForkBomb
-		p.rung.Available = p.rung.Reason == ""
+	if m.probed != nil {
+		return m.probed
+	}
+	p := m.search()
+	p.rung.Mechanism = Cgroup2
+	p.rung.Guarantees = KillTree | KillForkBomb
+	p.rung.Available = p.rung.Reason == ""
+	if !exhausted(p.rung.Err) {
 		m.probed = p
 	}
-	return m.probed
+	return p
+}
+
+// exhausted reports whether err says that something has run out for the moment.
+func exhausted(err error) bool {
+	switch bare(err) {
+	case syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.ENOSPC:
+		return true
+	}
+	return false
 }
 
 // forgetProbe makes the next look probe anew.
@@ -348,6 +360,9 @@ func (p *cgroup2Place) refused(t *cgroup2Tree, err error) error {
 	switch bare(err) {
 	case syscall.ENOENT, syscall.ENOEXEC, syscall.ENOTDIR, syscall.E2BIG, syscall.ETXTBSY:
 		return nil // never said by clone
+	}
+	if exhausted(err) {
+		return nil
 	}
 	cloneErr := tryClone(t.dir)
 	if cloneErr == nil || errors.Is(cloneErr, errBornDead) {

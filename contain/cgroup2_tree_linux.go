@@ -16,7 +16,7 @@ import (
 // cgroup2Tree is one leaf and who is in it and below it.
 type cgroup2Tree struct {
 	path   string
-	leader *leader
+	leader *leader // nil in a tree that a dead owner has left
 
 	// mu guards dir, for moments: everything done with it is quick.
 	mu  sync.Mutex
@@ -74,13 +74,15 @@ func (t *cgroup2Tree) members() ([]Member, error) {
 	if err != nil {
 		return nil, bare(err)
 	}
-	// A cgroup does not list zombies. The first process is one until its tree is closed.
-	_ = t.leader.pinned(func(pid int) error {
-		if !slices.Contains(pids, pid) {
-			pids = append(pids, pid)
-		}
-		return nil
-	})
+	if t.leader != nil {
+		// A cgroup does not list zombies. The first process is one until its tree is closed.
+		_ = t.leader.pinned(func(pid int) error {
+			if !slices.Contains(pids, pid) {
+				pids = append(pids, pid)
+			}
+			return nil
+		})
+	}
 	members := make([]Member, 0, len(pids))
 	for _, pid := range pids {
 		if pid == 0 {
@@ -178,11 +180,15 @@ func (t *cgroup2Tree) remove(deadline time.Time) error {
 	if err := removeCgroup(unix.AT_FDCWD, t.path, deadline); err != nil {
 		return err
 	}
+	t.release()
+	return nil
+}
+
+func (t *cgroup2Tree) release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.dir >= 0 {
 		_ = unix.Close(t.dir)
 		t.dir = -1
 	}
-	return nil
 }

@@ -1,2 +1,56 @@
 // Package contain owns process trees: it starts commands in a group that they cannot leave, and ends the whole group.
+//
+// Ask for guarantees, not for mechanisms. [New] gives a [Group] that has what [Options.Require] names, or refuses with
+// an [*UnsupportedError] before anything starts; [Host] says beforehand what this host has, and why not more.
+//
+//	g, err := contain.New(contain.Options{Require: contain.KillTree})
+//	if err != nil {
+//		return err
+//	}
+//	defer g.Close() // kill, drain, verify empty, remove
+//
+//	child, err := g.Start(ctx, contain.Spec{
+//		Path: "/usr/bin/make", Argv: contain.Seal("make", "test"), Env: contain.Seal(os.Environ()...),
+//		Stdout: os.Stdout, Stderr: os.Stderr,
+//	})
+//	if err != nil {
+//		return err
+//	}
+//	<-child.Exited() // the first process; its descendants may live
+//	status, _ := child.Poll()
+//
+// # What a group does
+//
+// Each start has a tree of its own. [Child.Exited] tells when its first process has ended, whatever descendants and
+// pipes do. Kill and Close end a tree: they kill, wait until it is seen empty, and kill again, at most for [KillBound];
+// then a [*DrainError] names the survivors. The first process is reaped last of all, in [Child.Close]: until then its
+// process id, which is that of its process group too, cannot be a stranger's. A group that was killed can start again,
+// and Close can be tried again after an error. Signals go by pidfd where there are any, and otherwise only while the id
+// is known to be the member's.
+//
+// No error, printer or report of this package shows a path, an argument, an environment entry or a working directory.
+//
+// # Mechanisms
+//
+// [Cgroup2] (Linux 5.14 and later, where the program's own cgroup v2 is writable; no controller is needed) gives
+// [KillTree] and [KillForkBomb]: the child is born in a fresh cgroup, setsid, setpgid, double forks and cgroups of its
+// own making included, and the kernel kills all of it at once. It finds cgroup2 on hybrid hosts, through mounts of a
+// subtree and in cgroup namespaces. The cgroups are directories named boombox-... below the program's own; what a
+// program leaves that dies without closing its groups is killed and removed by the next one that makes a group there.
+//
+// [JobObject] (Windows) gives the same and [KillOnOwnerDeath]. Not verified: it compiles, and has not run on Windows.
+//
+// [ProcessGroup] (Linux, macOS, BSD) guarantees nothing: a child that calls setsid or setpgid leaves it. It ends the
+// trees of programs that do not mean to leave. On macOS and BSD it is not verified: it compiles, and has not run there;
+// on BSD only the first process can be listed. If something else in the program waits for our child (wait4 with -1, or
+// an ignored SIGCHLD), the group's number is not safe any more, and what is left of it is reported, not killed.
+//
+// # What is not guaranteed
+//
+// By [KillTree] a child may not mean harm with privileges: one that runs as root, or under our own uid where the
+// cgroups belong to it, can write itself into another cgroup ([ResistSameUID] would forbid that; no mechanism gives it
+// yet). When this program is SIGKILLed, its cgroups live on until the next program sweeps them ([KillOnOwnerDeath]). Work
+// that is handed to a daemon outside of the tree is not followed: a container engine, a service manager, cron, an ssh
+// session. A member in uninterruptible sleep outlives every kill until it wakes. Limits are refused: no mechanism caps a
+// tree yet.
 package contain

@@ -27,8 +27,8 @@ type Options struct {
 //
 // The rules of order, for whoever changes this file:
 //
-//  1. mu guards the fields below it, for moments only. Nobody holds it, or any other lock of this package, across fork
-//     and exec: a start that blocks there (a program on a dead file system) blocks nobody else.
+//  1. mu guards the fields below it, for moments only. Nobody holds it, or any other lock of this package, while a
+//     command is forked and executed: a start that blocks there waits alone.
 //  2. A start counts itself in (enter) before it forks and out (leave) after its child is in children, or is gone.
 //     Close first sets closing. So a child is in children before closing is set, and Close ends it; or its start finds
 //     closing set, and ends it by itself. There is no third case.
@@ -73,6 +73,10 @@ func (g *Group) Guarantees() Guarantee { return g.rung.Guarantees }
 // system's error number. No error holds the path, the arguments, the environment or the directory. A program file that
 // is still open for writing (ETXTBSY) is tried again for a quarter of a second: another thread's fork may hold a
 // descriptor that was closed long ago.
+//
+// A start that the system blocks between fork and exec (a program on a file system that does not answer) comes back when
+// ctx ends or the group is closed, on [Cgroup2]. It does not if Go's garbage collector runs meanwhile, which waits for
+// the fork, as it does in os/exec, and holds up the whole program.
 func (g *Group) Start(ctx context.Context, spec Spec) (*Child, error) {
 	if err := g.enter(); err != nil {
 		return nil, err

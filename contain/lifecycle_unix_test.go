@@ -178,6 +178,14 @@ var _ = Describe("a start that fails", func() {
 		}
 	})
 
+	onEvery("does not take a closed file for none", func(m contain.Mechanism) {
+		g := newGroup(m)
+		spec, _, _ := specOf("exit", "0")
+		Expect(spec.Stdout.Close()).To(Succeed())
+		_, err := g.Start(context.Background(), spec)
+		Expect(err).To(MatchError(syscall.EBADF))
+	})
+
 	onEvery("is refused when the context is over", func(m contain.Mechanism) {
 		g := newGroup(m)
 		ctx, cancel := context.WithCancel(context.Background())

@@ -5,11 +5,12 @@ type Mechanism string
 
 // The mechanisms, strongest first.
 const (
-	// Cgroup2: a cgroup v2 leaf of its own for each start.
+	// Cgroup2: a cgroup v2 leaf of its own for each start. Linux.
 	Cgroup2 Mechanism = "cgroup2"
-	// JobObject: a Windows job object.
+	// JobObject: a job object of its own for each start. Windows; not verified there.
 	JobObject Mechanism = "job-object"
-	// ProcessGroup: a POSIX process group. A child that calls setsid or setpgid leaves it.
+	// ProcessGroup: a POSIX process group. A child that calls setsid or setpgid leaves it. Linux; macOS and BSD, not
+	// verified there.
 	ProcessGroup Mechanism = "process-group"
 )
 

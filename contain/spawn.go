@@ -9,9 +9,17 @@ import (
 // descriptors lists the files that become descriptors 0, 1, 2 and so on, and the null device among them, if it is
 // needed.
 func (s Spec) descriptors() (files []*os.File, null *os.File, err error) {
+	defer func() {
+		if err != nil && null != nil {
+			_ = null.Close()
+		}
+	}()
 	files = append([]*os.File{s.Stdin, s.Stdout, s.Stderr}, s.Files...)
 	for i, f := range files {
 		if f != nil {
+			if f.Fd() == ^uintptr(0) {
+				return nil, null, syscall.EBADF // closed, and on unix it would close the child's
+			}
 			continue
 		}
 		if null == nil {

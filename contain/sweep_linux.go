@@ -85,21 +85,10 @@ func sweep(dir string) {
 			path := filepath.Join(dir, e.Name())
 			if fd, err := openat(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY); err == nil {
 				left := &cgroup2Tree{path: path, dir: fd}
-				left.abandon(deadline)
+				_ = drain(left, deadline)
+				_ = left.remove(deadline)
+				left.release()
 			}
 		}
 	}
-}
-
-// abandon ends a tree whose first process is nobody's concern any more.
-func (t *cgroup2Tree) abandon(deadline time.Time) {
-	for pace := drainPaceMin; ; pace = min(2*pace, drainPaceMax) {
-		if empty, err := t.empty(); empty || err != nil || !time.Now().Before(deadline) {
-			break
-		}
-		_ = t.strike()
-		time.Sleep(pace)
-	}
-	_ = t.remove(deadline)
-	_ = t.withDir(unix.Close)
 }
