@@ -56,13 +56,16 @@ func init() {
 var _ = Describe("an unprivileged user", func() {
 	const nobody = 65534
 
-	// asNobody starts the helper as a user that owns nothing.
-	asNobody := func(cgroup string) *helper {
-		GinkgoHelper()
+	BeforeEach(func() {
 		if os.Getuid() != 0 {
 			Skip("needs root to become another user")
 		}
 		suite.Require(contain.KillTree)
+	})
+
+	// asNobody starts the helper as a user that owns nothing.
+	asNobody := func(cgroup string) *helper {
+		GinkgoHelper()
 		dir, err := os.MkdirTemp("", "boombox-spec-")
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(os.RemoveAll, dir)
