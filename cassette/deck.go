@@ -65,11 +65,7 @@ func open(path string, o options, from setting) (*Deck, error) {
 	if err := from.refuseOnCI(); err != nil {
 		return nil, err
 	}
-	inner := o.inner
-	if inner == nil {
-		inner = runner.Contained{}
-	}
-	recorder, err := newRecorder(path, inner, o)
+	recorder, err := newRecorder(path, o.inner, o)
 	if err != nil {
 		return nil, err
 	}

@@ -74,4 +74,11 @@
 // Save writes a temporary file (0600), sees it onto the disk and renames it: a crash at any instant leaves the old file or
 // the new one. Nothing is written through a symbolic or a hard link, and nothing that is not a sound cassette is recorded over. While a recorder is open
 // nobody else can record to its file. Close does not save.
+//
+// # Where it is proven
+//
+// The specs of this package hold the words above: "What is written" every byte and outcome, "Reading a file" strictness, "A
+// recorder", "A player", "A miss", "Tokens" and "Open" what their names say, "Saving" privacy, links, locks and kills at random instants
+// (with an in-place writer that does lose files, as the control), "Secrets" the printers, "Conformance" that recording and replaying
+// pass the specs of runner/runnertest.
 package cassette

@@ -19,15 +19,15 @@ var (
 	ErrChecksum = errors.New("cassette: checksum does not fit")
 	// ErrVersion: the file is of a version that this reader does not know. The error is a [*VersionError].
 	ErrVersion = errors.New("cassette: unknown version")
-	// ErrTooLarge: a file, a run or a line is larger than a cassette may be. The error is a [*CorruptError] on reading,
-	// and a [*RecordError] on saving.
+	// ErrTooLarge: a file, a run, a line or an input is larger than a cassette may be. On reading the error is a
+	// [*CorruptError]; for a run that cannot be saved it is a [*RecordError].
 	ErrTooLarge = errors.New("cassette: too large")
 	// ErrMode: the mode asked for does not exist, is forbidden in code, or writes where CI is set. The error is a
 	// [*ModeError].
 	ErrMode = errors.New("cassette: mode refused")
 	// ErrLocked: somebody else is recording to the same file. The error is a [*LockedError].
 	ErrLocked = errors.New("cassette: somebody else is recording to this file")
-	// ErrNotPrivate: the path is a symbolic link, or no regular file, and is not written through.
+	// ErrNotRegular: the path is a symbolic link, or no file at all, and is not written through.
 	ErrNotRegular = errors.New("cassette: not a regular file")
 	// ErrOpenRun: a run was still going when the recording was saved. The error is a [*RecordError].
 	ErrOpenRun = errors.New("cassette: run is not over")

@@ -66,8 +66,8 @@ func WithHint(command string) Option {
 	return func(o *options) error { o.hint = command; return nil }
 }
 
-// WithCancelled makes a recorder keep runs that were cancelled. By default it drops them: that a caller gave up is a
-// fact about the caller, and mostly a race.
+// WithCancelled makes a recorder keep runs that were cancelled, for a test in which that is the point. By default it
+// drops them, and their replay is a miss: that a caller gave up is a fact about the caller, and mostly a race.
 func WithCancelled() Option {
 	return func(o *options) error { o.cancelled = true; return nil }
 }

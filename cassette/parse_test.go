@@ -282,6 +282,10 @@ var _ = Describe("Reading a file", func() {
 		Expect(err).To(MatchError(fs.ErrNotExist))
 		Expect(err).NotTo(MatchError(cassette.ErrCorrupt))
 
+		if mkfifo(filepath.Join(dir, "pipe")) {
+			_, err = cassette.Load(filepath.Join(dir, "pipe"))
+			Expect(err).To(MatchError(cassette.ErrNotRegular))
+		}
 		_, err = cassette.Load(dir)
 		Expect(err).To(MatchError(cassette.ErrCorrupt))
 		Expect(err).To(MatchError(cassette.ErrNotRegular))
@@ -299,6 +303,9 @@ var _ = Describe("Reading a file", func() {
 // FuzzParse: no input makes the parser panic, and whatever it takes it writes back to the byte.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(body))
+	for _, file := range library() {
+		f.Add(file)
+	}
 	f.Add([]byte("cassette 1\nend 0 sha256:\n"))
 	f.Add([]byte("cassette 1\nrun\n  argv \"\"\n  timeout 1s then signal SIGKILL\n  tape 5x\n"))
 	f.Add([]byte("cassette 1\r\nx-\r\nrun\r\n  argv \"a\"\r\n  cancelled\r\n  cut err head 5\r\n"))

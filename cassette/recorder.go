@@ -56,7 +56,7 @@ type take struct {
 	clock   clock
 }
 
-// NewRecorder records to the file at path what inner runs. It is [Open] in mode record, without a look at the
+// NewRecorder records to the file at path what inner runs; nil means runner.Contained. It is [Open] in mode record, without a look at the
 // environment. [WithToken], [WithExtend] and [WithCancelled] apply.
 //
 // The directory is made if it is missing (0700). Until Close nobody else can record to path ([*LockedError]). What is
@@ -71,6 +71,9 @@ func NewRecorder(path string, inner runner.Runner, opts ...Option) (*Recorder, e
 }
 
 func newRecorder(path string, inner runner.Runner, o options) (_ *Recorder, err error) {
+	if inner == nil {
+		inner = runner.Contained{}
+	}
 	s := &recording{inner: inner, cancelled: o.cancelled, extend: o.extend}
 	for _, r := range o.values {
 		s.tokens = append(s.tokens, r.token)

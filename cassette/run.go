@@ -96,7 +96,8 @@ func (r *Run) PipesHeld() bool { return r.state().held }
 // Duration is how long the run took, to the millisecond; 0 when the cassette does not say.
 func (r *Run) Duration() time.Duration { return r.state().tape().duration() }
 
-// Script is the run as package fake plays it, at its recorded pace.
+// Script is the run as package fake plays it, at its recorded pace. A run that did not end by itself is pending: one
+// that timed out is ended by the command's own timeout.
 func (r *Run) Script() fake.Script { return r.state().script(translator{}, RealTime) }
 
 // Text is the run as it stands in the file. It reveals everything.

@@ -107,7 +107,7 @@ func killSavers(ctx context.Context, how, path string) (torn int, left map[strin
 	for range rounds {
 		cmd := startSaver(ctx, how, path)
 		// Any instant will do: this waits for nothing.
-		time.Sleep(time.Duration(rnd.IntN(12_000)) * time.Microsecond)
+		<-time.After(time.Duration(rnd.IntN(12_000)) * time.Microsecond)
 		Expect(cmd.Process.Kill()).To(Succeed())
 		Expect(cmd.Wait()).To(MatchError("signal: killed"))
 		if content := contents(path); content != one && content != two {

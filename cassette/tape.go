@@ -55,18 +55,22 @@ func load(path string, lim limits) (*parsed, error) {
 // readFile reads a regular file of bounded size. Opening goes through package os, so that the test cache of the go
 // command knows about the file.
 func readFile(path string, lim limits) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("cassette: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	info, err := os.Stat(path) // before it is opened: opening a pipe can block for ever
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cassette: %w", err)
 	case !info.Mode().IsRegular():
 		return nil, &CorruptError{Path: path, Reason: "not a regular file", Err: ErrNotRegular}
-	case info.Size() > int64(lim.file):
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("cassette: %w", err)
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err != nil {
+		return nil, fmt.Errorf("cassette: %w", err)
+	}
+	if info.Size() > int64(lim.file) {
 		return nil, at(path, tooLarge(0, "file", lim.file))
 	}
 	data := make([]byte, info.Size())

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"strings"
+	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -167,3 +168,32 @@ run
 		Expect(res.Stdout()).To(Equal(append(append([]byte("/other/live"), binary...), "/other/live"...)))
 	})
 })
+
+// FuzzToken: whatever is registered and written, what is played is what was recorded.
+func FuzzToken(f *testing.F) {
+	f.Add("/tmp/x", "/tmp/x/y", []byte("in /tmp/x/y and <tmp:1> and <!tmp:2>"), 3)
+	f.Add("<tmp:1>", "tmp:1>", []byte("<<tmp:1>!<tmp:1"), 1)
+	f.Add("\x00\xff\x00\xff", "aaaa", []byte("aaaaaaa\x00\xff\x00\xff"), 0)
+	f.Fuzz(func(t *testing.T, one, two string, out []byte, cut int) {
+		opts := []cassette.Option{cassette.WithToken("tmp", one), cassette.WithToken("tmp", two)}
+		if len(one) < 4 || len(two) < 4 || one == two {
+			return
+		}
+		s := cassette.Sample{Argv: []string{"tool"}, Out: out, Outcome: runner.Exited(0)}
+		if cut > 0 && cut < len(out) {
+			s.Chunks = []cassette.SampleChunk{{N: int64(cut)}, {N: int64(len(out) - cut)}}
+		}
+		tape, err := cassette.Parse(cassette.File([]cassette.Sample{s}, opts...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		player, err := cassette.NewPlayer(tape, opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := runner.Run(t.Context(), player, runner.Command("tool"))
+		if err != nil || !bytes.Equal(res.Stdout(), out) {
+			t.Fatalf("played %q, %v", res.Stdout(), err)
+		}
+	})
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package cassette_test
+
+func mkfifo(string) bool { return false }
