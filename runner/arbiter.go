@@ -21,6 +21,8 @@ import (
 //   - What the child does after the decision (exit 0 within the grace, say) is its Status, never the outcome.
 type arbiter struct {
 	poll func() (contain.ExitStatus, bool)
+	// told is a backend's own word on how the child ended; nil where there is none to be had.
+	told func() (Outcome, bool)
 	// decided is closed when there is an outcome.
 	decided chan struct{}
 
@@ -78,6 +80,12 @@ func (a *arbiter) overflow() {
 // recordEnd records the child's own end, if it has ended.
 func (a *arbiter) recordEnd() bool {
 	status, ended := a.poll()
+	if ended && a.told != nil {
+		if o, ok := a.told(); ok {
+			a.record(o, nil)
+			return true
+		}
+	}
 	switch {
 	case !ended:
 		return false

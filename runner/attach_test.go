@@ -284,6 +284,22 @@ func TestAttachEndsStreams(t *testing.T) {
 	})
 }
 
+func TestAttachOutlivesAForeignReader(t *testing.T) {
+	onFakeClock(t, "a reader that not even Close ends is left behind", func(g *WithT) {
+		b := &deafReader{stub: newStub(), release: make(chan struct{})}
+		cmd := runner.Command("x")
+		cmd.Timeout = time.Second
+		res, took := settled(runner.Attach(cmd, b, time.Now()))
+		g.Expect(took).To(Equal(1500 * time.Millisecond))
+		g.Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		g.Expect(res.PipesHeld()).To(BeTrue())
+		g.Expect(res.StdoutTruncated()).To(BeTrue())
+		close(b.release)
+		synctest.Wait()
+		g.Expect(res.StdoutTotal()).To(BeZero())
+	})
+}
+
 func TestAttachTellsOfStdin(t *testing.T) {
 	broken := errors.New("source broke")
 	onFakeClock(t, "a broken source fails a run that would have succeeded", func(g *WithT) {

@@ -35,7 +35,12 @@ type Backend interface {
 	Close() error
 }
 
-// A Backend with a StdinErr() error method is asked, before Close, what went wrong with the source of its input.
+// A Backend may have further methods, which are asked for what a process alone does not tell:
+//
+//   - StdinErr() error: before Close, what went wrong with the source of its input.
+//   - Outcome() (Outcome, bool): when the child has ended by itself, the event that ended it where its status says less,
+//     such as TimedOut in a recording. False means that the status says it all.
+//   - Replayed() bool: before Close, whether no process ran; see [Result.Replayed].
 
 // Teardown is what is known of the tree after it was killed.
 type Teardown struct {

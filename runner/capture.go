@@ -21,8 +21,10 @@ type sink struct {
 	total  int64
 	// scratch is read into when nothing is kept any more.
 	scratch []byte
-	spare   []byte
-	one     [1][]byte
+	// spare is a chunk that Tail let go of last, for the next one.
+	spare []byte
+	// one saves the allocation of chunks when there is but one.
+	one [1][]byte
 }
 
 func (s *sink) init(stream Stream) { s.policy, s.max = stream.Policy, stream.max() }
@@ -55,12 +57,12 @@ func (s *sink) room() []byte {
 		}
 		size = min(2*max(cap(last), minChunk), maxChunk)
 	}
-	if s.spare != nil {
+	if cap(s.spare) >= size {
 		s.push(s.spare[:0])
-		s.spare = nil
 	} else {
 		s.push(make([]byte, 0, size))
 	}
+	s.spare = nil
 	last := s.chunks[len(s.chunks)-1]
 	return last[:cap(last)]
 }

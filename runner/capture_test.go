@@ -29,7 +29,7 @@ func playLive(data []byte, s runner.Stream, pieces *rand.Rand) played {
 	cmd := runner.Command("x")
 	cmd.Output.Stdout = s
 	b := newStub()
-	b.out.most = 1 + pieces.IntN(2*len(data)+1)
+	b.out.most = 1 + len(data)/64 + pieces.IntN(2*len(data)+1)
 	p := runner.Attach(cmd, b, time.Now())
 	for rest := data; len(rest) > 0; {
 		n := 1 + pieces.IntN(len(rest))
@@ -81,7 +81,7 @@ var _ = Describe("capture", func() {
 		It("depends on the bytes and not on how they were cut: "+name, func() {
 			seed := uint64(GinkgoRandomSeed())
 			r := rand.New(rand.NewPCG(seed, uint64(policy)))
-			for round := range 200 {
+			for round := range 60 {
 				// Sizes on either side of a chunk's, and caps on either side of those.
 				data := make([]byte, 1+r.IntN([]int{8, 600, 5000, 3 << 20}[round%4]/(1+round%3)))
 				for i := range data {
@@ -103,7 +103,7 @@ var _ = Describe("capture", func() {
 		})
 	}
 
-	It("keeps no more than its cap and one chunk of a stream without end", func() {
+	It("keeps the end of a stream of many chunks", func() {
 		cmd := runner.Command("x")
 		cmd.Output.Stdout = runner.Stream{Policy: runner.Tail, MaxBytes: 1000}
 		b := newStub()

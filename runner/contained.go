@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -37,14 +38,16 @@ func (c Contained) Start(ctx context.Context, cmd *Cmd) (*Process, error) {
 	}
 	l := launch{cmd: cmd, group: c.Group}
 	p, err := l.start(ctx, c.Require)
-	if err != nil {
-		l.undo()
-		if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-			return nil, NotStarted(ctx, cmd)
-		}
-		return nil, err
+	if err == nil {
+		return p, nil
 	}
-	return p, nil
+	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+		err = NotStarted(ctx, cmd)
+	}
+	if left := l.undo(); left != nil {
+		err = fmt.Errorf("%w; and its group could not be closed: %w", err, left)
+	}
+	return nil, err
 }
 
 // launch is one start. Whatever it opens is in it, so that undo finds it.
@@ -181,7 +184,7 @@ func (l *launch) letGo() {
 }
 
 // undo closes everything. No child was started, and nothing of the input was taken.
-func (l *launch) undo() {
+func (l *launch) undo() error {
 	l.letGo()
 	for _, r := range l.outputs {
 		if r != nil {
@@ -194,9 +197,10 @@ func (l *launch) undo() {
 	if l.source != nil {
 		l.source.release()
 	}
-	if l.private != nil {
-		_ = l.private.Close()
+	if l.private == nil {
+		return nil
 	}
+	return l.private.Close()
 }
 
 // checkDir reports why dir cannot be a working directory. Without it, the system blames the program.

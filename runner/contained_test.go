@@ -172,11 +172,15 @@ var _ = Describe("Contained", func() {
 		})
 
 		It("negative control: os/exec takes it for unfinished", func() {
-			argv := fixture("pipeholder", "life=3s").Argv()
+			cmd := fixture("pipeholder")
+			find := marked(cmd)
+			argv := cmd.Argv()
 			plain := exec.Command(argv[0], argv[1:]...)
+			plain.Env = cmd.Env.Reveal()
 			plain.WaitDelay = 500 * time.Millisecond
 			_, err := plain.Output()
 			Expect(err).To(MatchError(exec.ErrWaitDelay))
+			endAll(find)
 		})
 
 		It("does not wait for a stranger outside the tree", func(ctx SpecContext) {

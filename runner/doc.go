@@ -1,2 +1,90 @@
 // Package runner describes commands, runs them through one narrow seam, and returns how they ended as data.
+//
+//	cmd := runner.Command("git", "log", "--oneline")
+//	cmd.Dir = repo
+//	cmd.Timeout = 10 * time.Second
+//	res, err := runner.Run(ctx, runner.Contained{}, cmd)
+//	if err != nil {
+//		return err // could not be started, could not be contained, or was cancelled
+//	}
+//	fmt.Println(res.Outcome(), len(res.Stdout()))
+//
+// # The seam
+//
+// A [Runner] starts a [Cmd] and returns a live [Process], which becomes a [Result]. [Contained] is the real one: each
+// of its runs is a process tree of its own that is gone when the run is over. Package fake has scripted ones, package
+// cassette those that record and replay. Code that takes a Runner is tested with any of them; package runnertest holds
+// what they all promise. The verbs [Run], [Output] and [Probe] work with every Runner.
+//
+// # The zero values
+//
+// A Cmd that says nothing inherits our environment, reads end of file, keeps up to 64 MiB of each stream and fails
+// loudly beyond, has no deadline, and runs in a private group with the strongest mechanism that costs nothing. What it
+// asks for and cannot have is refused before anything starts, with a typed error; nothing is dropped in silence.
+//
+// # How a run ends
+//
+// The [Outcome] is the one event that won: the child exited, a signal ended it, the command's own Timeout or IdleTimeout
+// ran out, the caller cancelled, or a stream passed its cap. The first event to be recorded wins. It is recorded before
+// anything is killed, so that no kill of ours is ever taken for the child's own end, and before anything else the child
+// is asked whether it has not ended already: an end that came first stays natural. What the child does after the
+// decision is its [Result.Status]; a child that exits with 0 within the Grace after a deadline timed out all the same.
+// An overflow counts from the bytes that make it: a run whose output passed a cap that fails it has overflowed, even
+// if the child was over before we had read so far.
+//
+// Exit codes, signals, timeouts and overflows are data, not errors: err is nil, and [Result.Check] makes an [*ExitError]
+// of them where success is required. A cancel is an error, a [*CancelError], and comes with the partial Result. A
+// deadline of the caller's context is a cancel; only the command's own Timeout is a timeout.
+//
+// When a deadline, a cancel or an overflow ends a run, the tree is asked to end (SIGTERM) if there is a Grace, and then
+// the whole tree is killed and seen empty. When the child ends by itself, whatever it left behind is killed at once. The
+// run is then settled:
+//
+//   - A run that we end is settled within its Grace plus one second, whoever holds the pipes and whatever a Tee does. The
+//     exception is a tree with members that no signal ends (they sleep uninterruptibly): after [contain.KillBound] they
+//     are reported as survivors, with a [*contain.DrainError].
+//   - A run that ends by itself is settled when its streams are read. If somebody outside the tree holds one open, it is
+//     given up after it gave nothing for 250 ms, or at once when no more than that stranger's noise comes. Nothing that
+//     the tree wrote is lost by that. [Result.PipesHeld] says that a stream outlived the child.
+//
+// The end of both streams is not the end of the child, and the end of the child does not wait for them.
+//
+// # Output
+//
+// Both streams are always read to their end, so that a child never blocks on a full pipe. A [Stream] says what is kept:
+// everything up to a cap or else the run fails ([Fail]), the beginning ([Head]), the end ([Tail]) or nothing ([Discard]).
+// What is kept depends on the bytes alone, not on how they were cut into reads, and the totals are exact. A Tee sees
+// every byte as it comes. Its errors and panics stop it alone. A slow Tee slows the child down; one that is stuck is
+// waited for when a run ended by itself, until [Process.Cancel], [Process.Close] or the command's Timeout shows that
+// there is no more time, and abandoned half a second after the tree is gone when we ended the run.
+//
+// # Input
+//
+// A child that ends without reading its input, or all of it, is no error. An input source that fails by itself fails a
+// run that would have succeeded, through [Result.Check], and is not told of a run that failed anyway. A reader is read
+// by one goroutine of the run, which ends with the run unless the reader itself blocks.
+//
+// # Secrets
+//
+// Arguments, environment values, input, paths and output are never shown by a printer: not by fmt, log/slog,
+// encoding/json, gomega or go-cmp, not from an unexported field of somebody else's struct, and not in the text or the
+// fields of an error. What reveals them is named for it: [Cmd.Argv], [Cmd.CommandLine], [Env.Reveal], [Env.Lookup],
+// [Stdin.Open], [Result.Stdout], [Result.Stderr]. The base name of the program, the names of environment variables that
+// a command sets, counts and outcomes are not secret. Three things are yours to keep: [Cmd.Dir] is a plain field, which
+// our printers leave out and a printer that walks a struct of yours down to the Cmd may show; a Tee is an object of
+// yours that may hold output; and so are the slices that you put into a [Finished].
+//
+// # Finding the program
+//
+// A name without a path separator is looked up in the PATH of the child's own environment, absolute entries only. A name
+// with one is taken as it is, relative to our working directory, whatever Dir says. A missing program, one that cannot
+// be executed (or whose interpreter is missing), a bad working directory and an input file that cannot be opened are
+// four kinds of [StartError].
+//
+// # Writing a Runner
+//
+// A Runner of your own refuses what [Cmd.Validate] refuses and a context that has ended ([NotStarted]), and then makes
+// its Process in one of two ways: [Attach] drives a live child that you wrap in a [Backend], with all of the above;
+// [Settle] makes a finished one of what is known beforehand, without a goroutine. Both work inside a testing/synctest
+// bubble. A recorder runs [Cmd.Tapped] clones of the commands that it is given.
 package runner

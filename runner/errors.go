@@ -196,8 +196,10 @@ func (e *ExitError) Error() string {
 				s += fmt.Sprintf(" (%d bytes on %s)", c.max, c.id)
 			}
 		}
-	default:
+	case KindCancelled:
 		s += "was cancelled"
+	default:
+		s += "has no outcome"
 	}
 	return s
 }

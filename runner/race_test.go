@@ -171,7 +171,7 @@ func agrees(res *runner.Result) error {
 func realRound(seed uint64) (runner.OutcomeKind, error) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	life := time.Duration(1+r.IntN(20)) * time.Millisecond
-	near := func() time.Duration { return life + time.Duration(r.IntN(60)-2)*time.Millisecond }
+	near := func() time.Duration { return max(life+time.Duration(r.IntN(60)-2)*time.Millisecond, time.Millisecond) }
 	argv := fixtures.Argv("sleep", "life=5s", life.String())
 	cmd := runner.Command(argv[0], argv[1:]...)
 	if r.IntN(3) > 0 {

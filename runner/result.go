@@ -9,7 +9,8 @@ import (
 )
 
 // Result is a run that is over. It is immutable and safe for concurrent use. Its printers show the program, the outcome
-// and counts; never an argument, an environment value or output.
+// and counts; never an argument, an environment value or output. The zero Result is that of no run: it has no outcome, and
+// every question has a harmless answer.
 type Result struct {
 	open func() *result
 }
@@ -34,7 +35,15 @@ type result struct {
 
 func (r *result) self() *result { return r }
 
-func (r *Result) in() *result { return r.open() }
+// noResult is what the zero Result seals.
+var noResult result
+
+func (r *Result) in() *result {
+	if r.open == nil {
+		return &noResult
+	}
+	return r.open()
+}
 
 // Program is the base name of the program.
 func (r *Result) Program() string { return r.in().program }

@@ -59,6 +59,9 @@ func Attach(cmd *Cmd, backend Backend, started time.Time) *Process {
 		settled: make(chan struct{}),
 	}
 	r.arbiter.poll = backend.Poll
+	if s, ok := backend.(interface{ Outcome() (Outcome, bool) }); ok {
+		r.arbiter.told = s.Outcome
+	}
 	r.arbiter.decided = make(chan struct{})
 	taps := newTaps(cmd.taps)
 	for id, s := range [...]Stream{Stdout: cmd.Output.Stdout, Stderr: cmd.Output.Stderr} {
@@ -100,12 +103,17 @@ func (r *run) supervise() {
 	if s, ok := r.backend.(interface{ StdinErr() error }); ok {
 		stdinErr = s.StdinErr()
 	}
+	replayed := false
+	if s, ok := r.backend.(interface{ Replayed() bool }); ok {
+		replayed = s.Replayed()
+	}
 	if err := r.backend.Close(); err != nil && teardown.Err == nil {
 		teardown.Err = err
 	}
 	r.stopTimers()
 	r.settle(result{
 		status: status, statusKnown: known, pipesHeld: held, teardown: teardown, stdinErr: stdinErr,
+		replayed: replayed,
 	})
 }
 

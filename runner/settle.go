@@ -15,20 +15,20 @@ type settledRun struct {
 // Settle makes the settled Process of a run that is over before it is played, without a goroutine: the streams go
 // through the policies, tees and taps of the command, standard output first, on the caller's goroutine. A stream that
 // passes a cap which fails the run turns a natural outcome into [Overflowed], as in a live run.
-func Settle(cmd *Cmd, over Finished) *Process {
+func Settle(cmd *Cmd, run Finished) *Process {
 	s := &settledRun{}
 	r := &s.result
 	r.program = cmd.Program()
-	r.outcome = over.Outcome
-	if over.Status != nil {
-		r.status, r.statusKnown = *over.Status, true
+	r.outcome = run.Outcome
+	if run.Status != nil {
+		r.status, r.statusKnown = *run.Status, true
 	}
 	r.timeout, r.idle = cmd.Timeout, cmd.IdleTimeout
-	r.duration, r.settled = over.Duration, over.Duration
-	r.pipesHeld, r.replayed, r.teardown = over.PipesHeld, over.Replayed, over.Teardown
+	r.duration, r.settled = run.Duration, run.Duration
+	r.pipesHeld, r.replayed, r.teardown = run.PipesHeld, run.Replayed, run.Teardown
 	taps := newTaps(cmd.taps)
-	r.stdout = settleStream(r, Stdout, &cmd.Output.Stdout, over.Stdout, taps)
-	r.stderr = settleStream(r, Stderr, &cmd.Output.Stderr, over.Stderr, taps)
+	r.stdout = settleStream(r, Stdout, &cmd.Output.Stdout, run.Stdout, taps)
+	r.stderr = settleStream(r, Stderr, &cmd.Output.Stderr, run.Stderr, taps)
 	if r.outcome.natural() && (r.stdout.overflowed() || r.stderr.overflowed()) {
 		r.outcome = Overflowed
 	}

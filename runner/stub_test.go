@@ -174,3 +174,15 @@ type noDeadline struct{ *stub }
 
 func (b *noDeadline) Stdout() io.ReadCloser { return struct{ io.ReadCloser }{b.out} }
 func (b *noDeadline) Stderr() io.ReadCloser { return struct{ io.ReadCloser }{b.err} }
+
+// deafReader is a backend whose standard output blocks until release, whatever is done to it.
+type deafReader struct {
+	*stub
+	release chan struct{}
+}
+
+func (b *deafReader) Stdout() io.ReadCloser { return b }
+
+func (b *deafReader) Read(p []byte) (int, error) { <-b.release; return copy(p, "late"), io.EOF }
+
+func (b *deafReader) Close() error { return nil }

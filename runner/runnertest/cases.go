@@ -136,6 +136,11 @@ func endingCases() []Case {
 			s.Expect(res.Check()).NotTo(gomega.MatchError(runner.ErrIdleTimedOut))
 			s.Expect(res.Check()).NotTo(gomega.MatchError(runner.ErrCancelled))
 		}),
+		of("a grace after the timeout does not change what it is", func(s subject) {
+			res := s.run(pending, func(c *runner.Cmd) { c.Timeout, c.Grace = 500*time.Millisecond, patience })
+			s.Expect(res.Outcome()).To(gomega.Equal(runner.TimedOut))
+			s.Expect(res.SettledAfter()).To(gomega.BeNumerically("<", patience))
+		}),
 		of("the command's idle timeout ends it, and is another thing", func(s subject) {
 			res := s.run(pending, func(c *runner.Cmd) { c.Timeout, c.IdleTimeout = patience, 500*time.Millisecond })
 			s.Expect(res.Outcome()).To(gomega.Equal(runner.IdleTimedOut))
