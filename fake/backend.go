@@ -20,7 +20,8 @@ type backend struct {
 	mu       sync.Mutex
 	ended    bool
 	status   contain.ExitStatus
-	released bool // nobody holds the streams any more
+	told     runner.Outcome // the script's, when it came to its end
+	released bool           // nobody holds the streams any more
 
 	exited    chan struct{} // closed when ended is set
 	performed chan struct{} // closed when the goroutine is over
@@ -53,7 +54,7 @@ func (b *backend) run(due time.Time) {
 		}
 	}
 	if !b.script.Pending {
-		b.end(b.script.status())
+		b.end(b.script.status(), b.script.outcome())
 	}
 }
 
@@ -69,14 +70,14 @@ func (b *backend) sleepUntil(due time.Time) bool {
 	}
 }
 
-// end makes the child end as status says, unless it has ended.
-func (b *backend) end(status contain.ExitStatus) bool {
+// end makes the child end as status says, unless it has ended. told is the outcome that the script has for it.
+func (b *backend) end(status contain.ExitStatus, told runner.Outcome) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended {
 		return false
 	}
-	b.ended, b.status = true, status
+	b.ended, b.status, b.told = true, status, told
 	close(b.exited)
 	if !b.script.PipesHeld {
 		b.release()
@@ -107,6 +108,16 @@ func (b *backend) Poll() (contain.ExitStatus, bool) {
 	return b.status, b.ended
 }
 
+// Outcome is what the script says, where the script came to its end.
+func (b *backend) Outcome() (runner.Outcome, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.told, b.told != runner.Outcome{}
+}
+
+// Replayed reports what the script says.
+func (b *backend) Replayed() bool { return b.script.Replayed }
+
 // OutputHeld reports whether the script's descendant still holds the streams.
 func (b *backend) OutputHeld() bool {
 	b.mu.Lock()
@@ -122,7 +133,7 @@ func (b *backend) Signal(sig syscall.Signal) error {
 		}
 		return os.ErrProcessDone
 	}
-	if !b.end(contain.ExitStatus{Signal: sig}) {
+	if !b.end(contain.ExitStatus{Signal: sig}, runner.Outcome{}) {
 		return os.ErrProcessDone
 	}
 	return nil
@@ -136,7 +147,7 @@ func (b *backend) Terminate(sig syscall.Signal) error {
 
 // Kill ends the child, and with it whoever held the streams.
 func (b *backend) Kill() runner.Teardown {
-	b.end(contain.ExitStatus{Signal: syscall.SIGKILL})
+	b.end(contain.ExitStatus{Signal: syscall.SIGKILL}, runner.Outcome{})
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.release()

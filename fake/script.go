@@ -24,12 +24,11 @@ type Chunk struct {
 type Script struct {
 	// Chunks are the output, in order of arrival.
 	Chunks []Chunk
-	// Outcome is how the run ends when nothing ends it earlier. The zero value means runner.Exited(0). An instant script
-	// delivers any outcome as it is, whatever the command's own settings. One with waits can only end as a child does:
-	// by its Status, where Outcome is not Exited or Signalled.
+	// Outcome is how the run ends when nothing ends it earlier. The zero value means runner.Exited(0). TimedOut,
+	// IdleTimedOut, Overflowed and Cancelled are delivered as they are, whatever the command's own settings.
 	Outcome runner.Outcome
 	// Status is what the child itself did in the end. Nil says no more than an Outcome of Exited or Signalled, and
-	// that it is unknown with any other.
+	// with any other that it is unknown, or that the child was killed where the script takes time.
 	Status *contain.ExitStatus
 	// Duration is what the Result of an instant script says that the run took. A script with waits takes the sum of
 	// them, by the clock.
@@ -42,7 +41,7 @@ type Script struct {
 	StartErr error
 	// Pending keeps the run going after the last chunk, until it is killed, signalled, cancelled or timed out.
 	Pending bool
-	// Replayed marks the Result of an instant script as one of a recording.
+	// Replayed marks the Result as one of a recording.
 	Replayed bool
 }
 

@@ -88,12 +88,9 @@ var _ = Describe("Play", func() {
 	// Told at once, and told after some time.
 	DescribeTable("delivers every outcome",
 		func(ctx SpecContext, want runner.Outcome, status *contain.ExitStatus) {
-			scripts := []fake.Script{{Outcome: want, Status: status}}
-			if want.Kind() == runner.KindExited || want.Kind() == runner.KindSignalled {
-				scripts = append(scripts, timed(scripts[0]))
-			}
-			for _, s := range scripts {
+			for _, s := range []fake.Script{{Outcome: want, Status: status}, timed(fake.Script{Outcome: want, Status: status})} {
 				s.Chunks = append(s.Chunks, out("kept"))
+				s.Replayed = true
 				res, err := play(tool(), s).Wait(ctx)
 				if want == runner.Cancelled {
 					Expect(err).To(MatchError(runner.ErrCancelled))
@@ -102,6 +99,7 @@ var _ = Describe("Play", func() {
 				}
 				Expect(res.Outcome()).To(Equal(want))
 				Expect(res.Stdout()).To(BeEquivalentTo("kept"))
+				Expect(res.Replayed()).To(BeTrue())
 				if status != nil {
 					got, known := res.Status()
 					Expect(known).To(BeTrue())
