@@ -73,7 +73,7 @@ var _ = Describe("on real processes", Label("live"), func() {
 		Expect(group.Members).To(HaveSurvivors())
 
 		Expect(group.Kill()).To(Succeed())
-		Eventually(group).WithContext(ctx).ShouldNot(HaveSurvivors())
+		Eventually(ctx, group).ShouldNot(HaveSurvivors())
 		Eventually(ctx, group.Members).ShouldNot(HaveSurvivors())
 		Eventually(ctx, p).Should(And(BeSignaled(syscall.SIGKILL), HaveReapedTree()))
 	}, NodeTimeout(time.Minute))
