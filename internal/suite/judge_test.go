@@ -36,7 +36,7 @@ var cases = map[string]func(){
 	"child":     func() { leave("sleep", "life=6s", "quiet") },
 	"zombie": func() {
 		pid := leave("exit")
-		Eventually(func() bool { return suite.Alive(pid) }).Should(BeFalse())
+		Eventually(func() bool { return suite.Alive(pid) }).WithTimeout(20 * time.Second).Should(BeFalse())
 	},
 	"escapee": func() {
 		argv := fixtures.Argv("daemonise", "life=6s")

@@ -82,6 +82,7 @@ type pkg struct {
 	tests   map[string]*test
 	reasons map[string]int
 	done    counts
+	over    bool
 }
 
 // test is one test function or subtest.
@@ -181,6 +182,13 @@ func (r *reader) finish(e event, p *pkg) {
 	if e.Action != "pass" && e.Action != "fail" && e.Action != "skip" {
 		return
 	}
+	if p.over {
+		if e.Action != "fail" || p.done.failed > 0 {
+			return
+		}
+		p.done = counts{} // it failed after all
+	}
+	p.over = true
 	for _, t := range p.tests {
 		switch {
 		case len(t.suites) > 0:
