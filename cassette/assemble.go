@@ -94,7 +94,7 @@ func (p *parsed) extensions() (lines []byte) {
 func readRun(text []byte, lim limits) (runText, error) {
 	p := parser{limits: lim, body: text}
 	p.next()
-	if _, _, err := p.run(); err != nil {
+	if _, err := p.run(); err != nil {
 		return runText{}, err
 	}
 	return p.runs[0], nil

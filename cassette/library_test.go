@@ -65,8 +65,11 @@ func library() map[string][]byte {
 		{
 			Argv: []string{"progress"}, Out: []byte("fetching\r\x1b[2Kfetched 3\r\n"), Err: []byte("10%\r50%\r100%\n"), Outcome: runner.Exited(0),
 			Chunks: []cassette.SampleChunk{
-				{After: ms(5), Stream: runner.Stdout, N: 9}, {After: ms(20), Stream: runner.Stderr, N: 4}, {After: ms(20), Stream: runner.Stderr, N: 4},
-				{Stream: runner.Stdout, N: 15}, {After: ms(10), Stream: runner.Stderr, N: 5},
+				{After: ms(5), Stream: runner.Stdout, N: 9},
+				{After: ms(20), Stream: runner.Stderr, N: 4},
+				{After: ms(20), Stream: runner.Stderr, N: 4},
+				{Stream: runner.Stdout, N: 15},
+				{After: ms(10), Stream: runner.Stderr, N: 5},
 			}, Exit: ms(5),
 		},
 		{Argv: []string{"echo", "", "a b", "\"quoted\"", "back\\slash", "\xff\xfe", "naïve 日本語 🎵", "\u202etxt.exe"}, Out: []byte("no newline at the end"), Outcome: runner.Exited(0)},
@@ -89,6 +92,7 @@ var _ = Describe("The committed cassettes", func() {
 				tape, err := cassette.Parse(file)
 				Expect(err).NotTo(HaveOccurred())
 				Expect(tape.Save(path)).To(Succeed())
+				Expect(os.Chmod(path, 0o644)).To(Succeed()) // these are for everybody, as a checkout has them
 			}
 			Expect(contents(path)).To(Equal(string(file)), name)
 		}

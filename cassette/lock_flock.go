@@ -42,12 +42,9 @@ func lockFile(path string) (*fileLock, error) {
 			_ = f.Close()
 			continue
 		}
-		if err := f.Truncate(0); err == nil {
-			_, err = f.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0)
-		}
-		if err != nil {
-			_ = f.Close()
-			return nil, err
+		// Who holds the lock is a help for messages, and no part of it.
+		if f.Truncate(0) == nil {
+			_, _ = f.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0)
 		}
 		return &fileLock{f}, nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/fake"
+	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -98,8 +99,11 @@ var _ = Describe("Open", func() {
 	It("runs real commands when no runner is named", func(ctx context.Context) {
 		deck, err := cassette.Open(path, cassette.WithMode(cassette.Record))
 		Expect(err).NotTo(HaveOccurred())
-		_, err = runner.Run(ctx, deck, runner.Command("boombox-no-such-program"))
-		Expect(err).To(MatchError(runner.ErrNotFound))
+		argv := fixtures.Argv("exit", "3")
+		res, err := runner.Run(ctx, deck, runner.Command(argv[0], argv[1:]...))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(res.Outcome()).To(Equal(runner.Exited(3)))
+		Expect(res.Replayed()).To(BeFalse())
 		Expect(deck.Close()).To(Succeed())
 	})
 

@@ -158,7 +158,7 @@ func (p *parser) content() error {
 			return &CorruptError{Line: p.line, Reason: fmt.Sprintf("more than %d runs", p.limits.runs), Err: ErrTooLarge}
 		}
 		var err error
-		if line, ok, err = p.run(); err != nil {
+		if ok, err = p.run(); err != nil {
 			return err
 		}
 	}
@@ -184,14 +184,18 @@ func outside(line []byte) string {
 	return `want "run" here, or a line of a run, which is indented by two spaces`
 }
 
-// run reads one run whose first line was just read, and returns the line behind it.
-func (p *parser) run() (line []byte, ok bool, err error) {
+// run reads one run whose first line was just read, and reports whether another begins behind it.
+func (p *parser) run() (more bool, err error) {
 	r := runText{line: p.line}
 	from := p.start
 	last := secArgv
-	for line, ok = p.next(); ok && len(line) > 2 && line[0] == ' ' && line[1] == ' '; line, ok = p.next() {
+	line, ok := p.next()
+	for ; ok && len(line) > 2 && line[0] == ' ' && line[1] == ' '; line, ok = p.next() {
 		if len(line) > p.limits.line {
-			return nil, false, tooLarge(p.line, "line", p.limits.line)
+			return false, tooLarge(p.line, "line", p.limits.line)
+		}
+		if p.pos-from > p.limits.run {
+			return false, tooLarge(r.line, "run", p.limits.run)
 		}
 		sec, problem := r.add(line[2:])
 		switch {
@@ -207,25 +211,23 @@ func (p *parser) run() (line []byte, ok bool, err error) {
 			problem = "line that a run can have once"
 		}
 		if problem != "" {
-			return nil, false, p.corrupt(problem)
+			return false, p.corrupt(problem)
 		}
-		if last = sec; p.pos-from > p.limits.run {
-			return nil, false, tooLarge(r.line, "run", p.limits.run)
-		}
+		last = sec
 	}
 	end := p.pos
 	if ok {
 		if string(line) != "run" {
-			return nil, false, p.corrupt(outside(line))
+			return false, p.corrupt(outside(line))
 		}
 		end = p.start
 	}
 	r.text = p.body[from:end:end]
 	if problem := r.finish(); problem != "" {
-		return nil, false, &CorruptError{Line: r.line, Reason: problem}
+		return false, &CorruptError{Line: r.line, Reason: problem}
 	}
 	p.runs = append(p.runs, r)
-	return line, ok, nil
+	return ok, nil
 }
 
 // trailer checks the count and the checksum.
