@@ -157,8 +157,11 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 			dies(w)
 		}),
 		Entry("newuid: is somebody else, in another session", "newuid", nil, func(w *wild) {
-			escapes(w)
-			Expect(status(w.left()[0], "Uid")).To(HavePrefix("65534"))
+			left := w.ready()
+			mustSee(left)
+			w.killGroup()
+			Expect(w.left()).To(Equal(left))
+			Expect(status(left[0], "Uid")).To(HavePrefix("65534"))
 		}),
 		Entry("subcgroup: is below our cgroup", "subcgroup", nil, func(w *wild) {
 			left := w.ready()

@@ -58,7 +58,10 @@ var corpus = []escape{
 	{child: "spinner", fates: nowhere},
 	{child: "threads", fates: nowhere},
 	{child: "pidns", fates: nowhere},
-	{child: "newuid", fates: onlyCgroup},
+	{child: "newuid", fates: onlyCgroup, provoke: func(_ *boxed, left []int) []int {
+		mustSee(left)
+		return left
+	}},
 	{child: "cloneparent", fates: onlyCgroup, after: func(_ *boxed, left []int) {
 		// It made itself our own child, and a dead child of ours is a zombie until we reap it.
 		for _, pid := range left {
