@@ -26,14 +26,19 @@ type jsonRun struct {
 // album is a cassette of n runs with about size bytes of output each, and the same runs as JSON.
 func album(n, size int) (file, asJSON []byte) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	words := []string{"warning:", "modified:", "src/main.go", "\x1b[32mok\x1b[0m", "3f2c41d9", "tests", "\t", "passed", "in", "0.42s", "naïve"}
+	words := []string{"warning:", "modified:", "src/main.go", "3f2c41d9", "tests", "passed", "in", "0.42s", "of", "the", "package", "is", "ready"}
+	specials := []string{"\x1b[32mok\x1b[0m", "\t", "naïve", "\"quoted\""} // one word in 32, as tools write
 	var samples []cassette.Sample
 	var runs []jsonRun
 	for i := range n {
 		var out []byte
 		for len(out) < size {
 			for range 8 {
-				out = append(append(out, words[rnd.IntN(len(words))]...), ' ')
+				word := words[rnd.IntN(len(words))]
+				if rnd.IntN(32) == 0 {
+					word = specials[rnd.IntN(len(specials))]
+				}
+				out = append(append(out, word...), ' ')
 			}
 			out = append(out, '\n')
 		}
@@ -53,7 +58,7 @@ func album(n, size int) (file, asJSON []byte) {
 
 // BenchmarkLoad opens a cassette of 64 MiB and 10,000 runs, and its peer decodes the same runs from JSON.
 func BenchmarkLoad(b *testing.B) {
-	file, asJSON := album(10_000, 5200)
+	file, asJSON := album(10_000, 6000)
 	dir := b.TempDir()
 	path, peer := filepath.Join(dir, "album.cassette"), filepath.Join(dir, "album.json")
 	for path, data := range map[string][]byte{path: file, peer: asJSON} {
@@ -143,7 +148,7 @@ func BenchmarkReplay(b *testing.B) {
 
 // BenchmarkSave writes 10,000 runs, and its peer the same bytes in one sequential write with fsync.
 func BenchmarkSave(b *testing.B) {
-	file, _ := album(10_000, 5200)
+	file, _ := album(10_000, 6000)
 	tape, err := cassette.Parse(file)
 	if err != nil {
 		b.Fatal(err)

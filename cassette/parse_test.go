@@ -110,6 +110,14 @@ var _ = Describe("Reading a file", func() {
 		Expect(string(tape.Runs()[0].Text())).To(And(HavePrefix("run\n  argv \"git\"\n"), HaveSuffix("12x\n")))
 	})
 
+	It("takes the worked example of FORMAT.md as it stands there", func() {
+		_, example, _ := strings.Cut(contents("FORMAT.md"), "```\n")
+		example, _, _ = strings.Cut(example, "```")
+		tape, err := cassette.Parse([]byte(example))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(tape.Len()).To(Equal(2))
+	})
+
 	It("keeps no hold of what it was given", func() {
 		file := sealed(body)
 		tape, err := cassette.Parse(file)
