@@ -32,15 +32,20 @@ func (c *call) argv() []string {
 	return argv
 }
 
-// start takes the command's reader, if it has one, and reads what an answer left of it in a goroutine of its own, as a
-// real start does: whoever writes it is not held up, and a Read that never returns keeps that goroutine. A panic of the
-// reader is its own business, and ends no test binary.
-func (c *call) start() error {
-	if c.input == nil {
-		return nil
-	}
-	if c.input.open() != nil {
+// claim takes the command's reader, if it has one: it feeds one start.
+func (c *call) claim() error {
+	if c.input != nil && c.input.open() != nil {
 		return &runner.InvalidError{Program: c.cmd.Program(), Field: "Stdin", Reason: "its reader was used before"}
+	}
+	return nil
+}
+
+// start claims the command's reader and reads what an answer left of it in a goroutine of its own, as a real start
+// does: whoever writes it is not held up, and a Read that never returns keeps that goroutine. A panic of the reader is
+// its own business, and ends no test binary.
+func (c *call) start() error {
+	if err := c.claim(); err != nil || c.input == nil {
+		return err
 	}
 	go func() {
 		defer func() { _ = recover() }()

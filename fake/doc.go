@@ -17,6 +17,16 @@
 // [Runner.Calls] are the commands that were asked for, and [Runner.Unplayed] the replies that nobody asked for; package
 // matchers has BeFullyPlayed for both.
 //
+// With the test that it is for, fake.New(t), the test fails in the end if a call found no answer or a reply was never
+// asked for, and rules that an earlier one shadows are logged. [Runner.OnSequence] makes a rule that gives each reply
+// once.
+//
+// # Other doubles
+//
+// [Runner.Fallback] passes what no rule matches on to another runner, such as a cassette: stubs lie on top of a
+// recording. [Spy] is a fallback alone, [DryRun] lets every command succeed without starting it, and [Deny] refuses every
+// command of code that must start none.
+//
 // # Replies
 //
 // A reply without waits is instant: the run is over when it starts, without a goroutine. [After] and [Pending] make it

@@ -163,3 +163,54 @@ func ExamplePlay() {
 	// working
 	// warning
 }
+
+func ExampleRunner_OnSequence() {
+	r := fake.New()
+	r.OnSequence("poll").Reply(fake.Lines("waiting")).Reply(fake.Lines("done"))
+
+	for range 3 {
+		out, err := runner.Output(ctx, r, runner.Command("poll"))
+		fmt.Println(out, err)
+	}
+	// Output:
+	// waiting <nil>
+	// done <nil>
+	//  fake: unscripted call of "poll" with 0 arguments: rule 1 of 1 is for it, and has no reply left
+}
+
+func ExampleRunner_Fallback() {
+	recorded := fake.New() // a cassette, say
+	recorded.On("git").Reply(fake.Lines("main"))
+	r := fake.New().Fallback(recorded)
+	r.On("git", "push").Reply(fake.Exit(1))
+
+	fmt.Println(branch(ctx, r))
+	res, _ := runner.Run(ctx, r, runner.Command("git", "push"))
+	fmt.Println(res.Outcome())
+	// Output:
+	// main <nil>
+	// exited 1
+}
+
+func ExampleSpy() {
+	spy := fake.Spy(fake.DryRun(nil)) // or runner.Contained{}
+	_, _ = branch(ctx, spy)
+	fmt.Println(spy.Calls(), spy.Calls()[0].Argv())
+	// Output: [command "git" with 2 args] [git branch --show-current]
+}
+
+func ExampleDryRun() {
+	r := fake.DryRun(func(cmd *runner.Cmd) { fmt.Println("would run:", cmd.CommandLine()) })
+	_, err := branch(ctx, r)
+	fmt.Println(err)
+	// Output:
+	// would run: git branch --show-current
+	// <nil>
+}
+
+func ExampleDeny() {
+	r := fake.Deny() // in a test: fake.Deny(t)
+	_, err := branch(ctx, r)
+	fmt.Println(err)
+	// Output: fake: start of "git" with 2 arguments denied: this test is to start nothing
+}

@@ -2,6 +2,7 @@ package fake
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -26,6 +27,13 @@ func Signal(sig syscall.Signal) Reply { return End(runner.Signalled(sig)) }
 // Timeout ends the run as timed out, whatever the command's own Timeout. To see the command's Timeout at work, use
 // [Pending].
 func Timeout() Reply { return End(runner.TimedOut) }
+
+// Idle ends the run as timed out without output, whatever the command's own IdleTimeout.
+func Idle() Reply { return End(runner.IdleTimedOut) }
+
+// Overflow ends the run as one whose output passed its cap. To see the command's own cap at work, write more than it
+// lets pass.
+func Overflow() Reply { return End(runner.Overflowed) }
 
 // End ends the run with any outcome.
 func End(o runner.Outcome) Reply {
@@ -55,6 +63,16 @@ func Lines(lines ...string) Reply {
 		return reply(func(*Script) {})
 	}
 	return Stdout(strings.Join(lines, "\n") + "\n")
+}
+
+// LinesEvery writes lines to standard output, each after a wait of d, by the clock.
+func LinesEvery(d time.Duration, lines ...string) Reply {
+	lines = slices.Clone(lines)
+	return reply(func(s *Script) {
+		for _, line := range lines {
+			s.Chunks = append(s.Chunks, Chunk{After: d, Data: []byte(line + "\n")})
+		}
+	})
 }
 
 func output(stream runner.StreamID, data string) Reply {

@@ -8,8 +8,8 @@ import (
 	"github.com/boombox-go/boombox/runner"
 )
 
-// Rule answers the calls whose program and first arguments are its prefix. It is made by [Runner.On]; its methods
-// change it, and return it.
+// Rule answers the calls whose program and first arguments are its prefix. It is made by [Runner.On] or
+// [Runner.OnSequence]; its methods change it, and return it.
 type Rule struct {
 	owner  *Runner
 	number int
@@ -19,6 +19,8 @@ type Rule struct {
 	when    func(*runner.Cmd) bool
 	replies []func(*runner.Cmd) []Reply
 	served  int
+	// once gives each reply to one call, the last one too.
+	once bool
 }
 
 // When narrows the rule to the calls that cond accepts too. By default there is no condition. cond gets a copy of the
@@ -30,7 +32,8 @@ func (rule *Rule) When(cond func(*runner.Cmd) bool) *Rule {
 	return rule
 }
 
-// Reply says what the rule answers. Each further Reply is for the next call; the last one serves all calls after it.
+// Reply says what the rule answers. Each further Reply is for the next call; the last one serves all calls after it,
+// unless the rule is made by [Runner.OnSequence].
 func (rule *Rule) Reply(parts ...Reply) *Rule {
 	parts = slices.Clone(parts)
 	return rule.ReplyFunc(func(*runner.Cmd) []Reply { return parts })
@@ -75,13 +78,28 @@ func (rule *Rule) common(argv []string) (n int, whole bool) {
 	return n, n == len(prefix)
 }
 
-// serve counts the call and picks its answer.
-func (rule *Rule) serve() func(*runner.Cmd) []Reply {
+// serve counts the call and picks its answer, false when there is none left.
+func (rule *Rule) serve() (answer func(*runner.Cmd) []Reply, ok bool) {
 	_, unlock := rule.owner.locked()
 	defer unlock()
+	if rule.once && rule.served == max(len(rule.replies), 1) {
+		return nil, false
+	}
 	rule.served++
 	if len(rule.replies) == 0 {
-		return func(*runner.Cmd) []Reply { return nil }
+		return func(*runner.Cmd) []Reply { return nil }, true
 	}
-	return rule.replies[min(rule.served, len(rule.replies))-1]
+	return rule.replies[min(rule.served, len(rule.replies))-1], true
+}
+
+// shadow is the first of the earlier rules that matches whatever rule does, nil when there is none. The owner's lock is
+// held.
+func (rule *Rule) shadow(earlier []*Rule) *Rule {
+	prefix := rule.prefix.Reveal()
+	for _, other := range earlier {
+		if _, whole := other.common(prefix); whole && other.when == nil {
+			return other
+		}
+	}
+	return nil
 }

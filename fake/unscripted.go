@@ -23,6 +23,8 @@ type UnscriptedError struct {
 	Argument int
 	// Missing says that the call has no such argument at all: it is shorter than the prefix.
 	Missing bool
+	// Spent says that Nearest is for this call, and has given all of its replies; see [Runner.OnSequence].
+	Spent bool
 }
 
 func (e *UnscriptedError) Error() string {
@@ -30,6 +32,8 @@ func (e *UnscriptedError) Error() string {
 	switch {
 	case e.Rules == 0:
 		s += "the runner has no rules"
+	case e.Spent:
+		s += fmt.Sprintf("rule %d of %d is for it, and has no reply left", e.Nearest, e.Rules)
 	case e.Nearest == 0:
 		s += fmt.Sprintf("none of %s is for this program", count(e.Rules, "rule"))
 	case e.Argument == 0:
@@ -69,3 +73,26 @@ func unscripted(rules []*Rule, program string, argv []string) *UnscriptedError {
 	}
 	return miss
 }
+
+// spent describes the call for which the rule called number has no reply left.
+func spent(rules []*Rule, number int, program string, argv []string) *UnscriptedError {
+	return &UnscriptedError{Program: program, Args: len(argv) - 1, Rules: len(rules), Nearest: number, Spent: true}
+}
+
+// ErrDenied: nothing was to be started. The error is a [*DeniedError]. Like [ErrUnscripted] it is never an
+// [exec.ErrNotFound].
+var ErrDenied = errors.New("fake: start denied")
+
+// DeniedError reports a call of a Runner made by [Deny]. It shows no argument.
+type DeniedError struct {
+	// Program is the base name of the program that was called, Args how many arguments it got.
+	Program string
+	Args    int
+}
+
+func (e *DeniedError) Error() string {
+	return fmt.Sprintf("fake: start of %q with %s denied: this test is to start nothing", e.Program, count(e.Args, "argument"))
+}
+
+// Is makes the error match [ErrDenied].
+func (e *DeniedError) Is(target error) bool { return target == ErrDenied }
