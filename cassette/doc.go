@@ -11,8 +11,9 @@
 //
 //	BOOMBOX_CASSETTE=record go test ./... -run TestSession -count=1
 //
-// where the test calls deck.Save when it has passed. A [Deck] is a [runner.Runner]: the code under test does not see whether
-// its commands run, are recorded, or are replayed.
+// where the test calls deck.Save when it has passed; [ForTest] does all of that for a test of package testing or Ginkgo, at a path
+// of its own. A [Deck] is a [runner.Runner]: the code under test does not see whether its commands run, are recorded, or are
+// replayed.
 //
 // # The file
 //

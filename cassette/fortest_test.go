@@ -30,6 +30,7 @@ func (tb *handTB) Failed() bool { return tb.failed || len(tb.fatal) > 0 }
 func (tb *handTB) Logf(format string, args ...any) {
 	tb.lines = append(tb.lines, fmt.Sprintf(format, args...))
 }
+
 func (tb *handTB) Fatalf(format string, args ...any) {
 	tb.fatal = append(tb.fatal, fmt.Sprintf(format, args...))
 }
