@@ -130,7 +130,7 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 			w.killGroup()
 			Eventually(w.left).WithTimeout(5 * time.Second).Should(HaveLen(12))
 		}),
-		Entry("hopper: each chain runs on and ends by itself", "hopper", []string{"3", "20"}, func(w *wild) {
+		Entry("hopper: each chain runs on and ends by itself", "hopper", []string{"3", "6"}, func(w *wild) {
 			started := w.ready()
 			Expect(started).To(HaveLen(3))
 			w.killGroup()
@@ -142,7 +142,7 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 					}
 				}
 				return atTheEnd
-			}).WithTimeout(10 * time.Second).Should(Equal(3))
+			}).WithTimeout(15 * time.Second).WithPolling(50 * time.Millisecond).Should(Equal(3))
 			Eventually(w.left).WithTimeout(10 * time.Second).Should(HaveLen(3))
 		}),
 		Entry("cloneparent: is our own child, and we never started it", "cloneparent", nil, func(w *wild) {
