@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/internal/signame"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -94,7 +95,7 @@ func appendStatus(dst []byte, s contain.ExitStatus) []byte {
 	if s.Exited() {
 		return strconv.AppendInt(append(dst, "exit "...), int64(s.Code), 10)
 	}
-	dst = append(append(dst, "signal "...), signalName(s.Signal)...)
+	dst = append(append(dst, "signal "...), signame.Of(s.Signal)...)
 	if s.Core {
 		dst = append(dst, " core"...)
 	}
@@ -170,7 +171,7 @@ func parseStatus(text string) (s contain.ExitStatus, ok bool) {
 		return s, false
 	}
 	name, s.Core = strings.CutSuffix(name, " core")
-	s.Signal, ok = signalByName(name)
+	s.Signal, ok = signame.Parse(name)
 	return s, ok
 }
 

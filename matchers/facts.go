@@ -2,9 +2,9 @@ package matchers
 
 import (
 	"fmt"
-	"syscall"
 
 	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/internal/signame"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -32,7 +32,7 @@ func ending(r *runner.Result) string {
 		return fmt.Sprintf("exited with code %d", code)
 	}
 	if sig, ok := o.Signal(); ok {
-		return "was ended by " + signalName(sig)
+		return "was ended by " + signame.Shown(sig)
 	}
 	switch o.Kind() {
 	case runner.KindTimedOut:
@@ -66,7 +66,7 @@ func afterwards(r *runner.Result) string {
 	case status.Exited():
 		return fmt.Sprintf("exited with code %d in the end", status.Code)
 	default:
-		return "ended by " + signalName(status.Signal) + " in the end"
+		return "ended by " + signame.Shown(status.Signal) + " in the end"
 	}
 }
 
@@ -133,14 +133,6 @@ func amount(name string, total int64, truncated bool) string {
 		s += ", truncated"
 	}
 	return s
-}
-
-// signalName is a signal as people know it: "SIGKILL (9)".
-func signalName(sig syscall.Signal) string {
-	if name := signalText(sig); name != "" {
-		return fmt.Sprintf("%s (%d)", name, int(sig))
-	}
-	return fmt.Sprintf("signal %d", int(sig))
 }
 
 // memberLine names a survivor.

@@ -1,6 +1,7 @@
 package matchers
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"github.com/boombox-go/boombox/internal/signame"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -98,7 +100,7 @@ func HaveExited(code ...any) types.GomegaMatcher {
 //	Expect(result).To(BeSignaled(syscall.SIGSEGV))
 func BeSignaled(sig ...any) types.GomegaMatcher {
 	wanted := want("BeSignaled", sig, "to have been ended by a signal",
-		func(sig syscall.Signal) string { return "to have been ended by " + signalName(sig) },
+		func(sig syscall.Signal) string { return "to have been ended by " + signame.Shown(sig) },
 		"to have been ended by a signal")
 	return ofRun("BeSignaled", func(r *runner.Result, j *judgement) error {
 		if wanted.err != nil {
@@ -108,7 +110,7 @@ func BeSignaled(sig ...any) types.GomegaMatcher {
 		got, signalled := r.Outcome().Signal()
 		if !signalled {
 			if code, ok := r.ExitCode(); ok && code > 128 && code <= 128+64 {
-				j.hint = fmt.Sprintf("a shell exits with %d when its own child was ended by %s", code, signalName(syscall.Signal(code-128)))
+				j.hint = fmt.Sprintf("a shell exits with %d when its own child was ended by %s", code, signame.Shown(syscall.Signal(code-128)))
 			}
 			return nil
 		}
@@ -220,4 +222,66 @@ func truncated(r *runner.Result, id runner.StreamID) bool {
 		return r.StderrTruncated()
 	}
 	return r.StdoutTruncated()
+}
+
+// HaveTruncated matches a run of which not all output was kept: of the stream given, or of either.
+//
+//	Expect(result).NotTo(HaveTruncated(runner.Stdout))
+func HaveTruncated(stream ...runner.StreamID) types.GomegaMatcher {
+	stream = slices.Clone(stream)
+	return ofRun("HaveTruncated", func(r *runner.Result, j *judgement) error {
+		j.want, j.ok = "to have lost output", r.StdoutTruncated() || r.StderrTruncated()
+		if len(stream) > 0 {
+			names := make([]string, len(stream))
+			j.ok = true
+			for i, id := range stream {
+				names[i] = id.String()
+				j.ok = j.ok && truncated(r, id)
+			}
+			j.want = "to have lost output of " + strings.Join(names, " and ")
+		}
+		if j.ok {
+			j.found = "it did"
+		} else {
+			j.got = "all of it was kept"
+			if r.StdoutTruncated() || r.StderrTruncated() {
+				j.got = "all of it was kept, and part of the other stream was not"
+			}
+		}
+		return nil
+	})
+}
+
+// HaveBeenReplayed matches a run that was answered from a recording: no process ran. It keeps a unit test from running
+// the real thing unnoticed.
+//
+//	Expect(result).To(HaveBeenReplayed())
+func HaveBeenReplayed() types.GomegaMatcher {
+	return ofRun("HaveBeenReplayed", func(r *runner.Result, j *judgement) error {
+		j.ok, j.want = r.Replayed(), "to have been replayed"
+		j.got, j.found = "it was not: it ran, or a script played it", "it was"
+		return nil
+	})
+}
+
+// HaveDuration matches a run that took as long as v says, from its start until it was decided: a [time.Duration] that it
+// must equal, or a matcher of one. A replay that does not know how long its run took is an error in both directions.
+//
+//	Expect(result).To(HaveDuration(BeNumerically("<", time.Second)))
+func HaveDuration(v any) types.GomegaMatcher {
+	wanted := want("HaveDuration", []any{v}, "",
+		func(d time.Duration) string { return "to have taken " + short(d) }, "to have taken a time")
+	return ofRun("HaveDuration", func(r *runner.Result, j *judgement) error {
+		if wanted.err != nil {
+			return wanted.err
+		}
+		if r.Replayed() && r.Duration() == 0 {
+			return errors.New("matchers: HaveDuration cannot judge this replay: the recording does not say how long the run took")
+		}
+		ok, err := wanted.match(r.Duration())
+		j.ok, j.want = ok, wanted.text
+		j.got, j.found = "it took "+short(r.Duration()), "it did, with "+short(r.Duration())
+		j.evidence = append([]fact{{"run", "it " + ending(r)}}, j.evidence...)
+		return err
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/internal/signame"
 )
 
 // The questions that callers ask of this package's errors, for [errors.Is].
@@ -184,7 +185,7 @@ func (e *ExitError) Error() string {
 			s += o.String()
 		}
 	case KindSignalled:
-		s += "was ended by signal " + signalName(o.signal)
+		s += "was ended by " + signame.Shown(o.signal)
 	case KindTimedOut:
 		s += after("timed out", r.timeout)
 	case KindIdleTimedOut:

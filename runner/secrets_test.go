@@ -168,7 +168,7 @@ var _ = Describe("errors", func() {
 			Expect(exit.Result().Outcome()).To(Equal(o))
 		},
 		Entry("exit", runner.Exited(3), nil, "exited 3"),
-		Entry("signal", runner.Signalled(syscall.SIGKILL), nil, "was ended by signal SIGKILL (9)"),
+		Entry("signal", runner.Signalled(syscall.SIGKILL), nil, "was ended by SIGKILL (9)"),
 		Entry("timeout", runner.TimedOut, runner.ErrTimedOut, "timed out after 2s"),
 		Entry("idle", runner.IdleTimedOut, runner.ErrIdleTimedOut, "gave no output and timed out after 1s"),
 		Entry("overflow", runner.Overflowed, runner.ErrOverflowed, "was ended because its output passed a cap"),

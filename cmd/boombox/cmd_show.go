@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/boombox-go/boombox/cassette"
+	"github.com/boombox-go/boombox/internal/signame"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -81,7 +82,7 @@ func renderEnd(run *cassette.Run) string {
 		end = fmt.Sprintf("exit %d", code)
 	case runner.KindSignalled:
 		sig, _ := outcome.Signal()
-		end = "signal " + signalName(sig)
+		end = "signal " + signame.Of(sig)
 	case runner.KindTimedOut:
 		end = fmt.Sprintf("timed out after %v", run.Deadline())
 	case runner.KindIdleTimedOut:

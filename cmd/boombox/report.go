@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/internal/signame"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -67,7 +68,7 @@ func finished(res *runner.Result, limits contain.Limits) report {
 		if status.Exited() {
 			r.ExitCode = ptr(status.Code)
 		} else {
-			r.Signal = ptr(signalName(status.Signal))
+			r.Signal = ptr(signame.Of(status.Signal))
 		}
 		if status.CPU > 0 {
 			r.CPUMS = ptr(status.CPU.Milliseconds())

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/boombox-go/boombox/internal/signame"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -27,7 +28,7 @@ type session struct {
 // caughtError is the cause of a cancel by a signal.
 type caughtError struct{ sig syscall.Signal }
 
-func (e *caughtError) Error() string { return "ended by " + signalName(e.sig) }
+func (e *caughtError) Error() string { return "ended by " + signame.Shown(e.sig) }
 
 // newSession catches the signals that would end us, so that no tree is left behind. A signal that was ignored when we
 // were started stays ignored, as nohup and background jobs of a shell expect.
