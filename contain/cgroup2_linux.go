@@ -36,6 +36,8 @@ type cgroup2 struct {
 	groups int    // that are open in the base
 	serial int    // of the last group
 	swept  bool
+
+	wardens wardens
 }
 
 // cgroup2Probe is what was found out about the host.
@@ -69,7 +71,7 @@ func (m *cgroup2) look() *cgroup2Probe {
 	}
 	p := m.search()
 	p.rung.Mechanism = Cgroup2
-	p.rung.Guarantees = KillTree | KillForkBomb
+	p.rung.Guarantees = KillTree | KillForkBomb | KillOnOwnerDeath
 	p.rung.Available = p.rung.Reason == ""
 	if !exhausted(p.rung.Err) {
 		m.probed = p
@@ -224,8 +226,24 @@ func refusal(what string, err error) Rung {
 	return r
 }
 
-// open makes a group, and the base for the first one.
-func (m *cgroup2) open() (place, error) {
+// open makes a group, and the base for the first one. A warden comes with the first group: it is waited for if the
+// group is to die with us, and starts in the background otherwise.
+func (m *cgroup2) open(require Guarantee) (place, error) {
+	p, err := m.newPlace()
+	if err != nil {
+		return nil, err
+	}
+	p.warden = m.wardens.watch(filepath.Dir(filepath.Dir(p.path)))
+	if require.Has(KillOnOwnerDeath) {
+		if err := p.warden.await(); err != nil {
+			err = fmt.Errorf("no warden can watch over it: %w", err)
+			return nil, also(err, p.remove(time.Now().Add(removeBound)))
+		}
+	}
+	return p, nil
+}
+
+func (m *cgroup2) newPlace() (*cgroup2Place, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p := m.look()
@@ -234,7 +252,7 @@ func (m *cgroup2) open() (place, error) {
 	}
 	if !m.swept {
 		m.swept = true
-		sweep(p.dir)
+		sweep(p.dir, owner.dead)
 	}
 	m.serial++
 	name := "group-" + strconv.Itoa(m.serial)
@@ -273,6 +291,7 @@ func (m *cgroup2) release(deadline time.Time) error {
 			return err
 		}
 		m.base = ""
+		m.wardens.unused()
 	}
 	m.groups--
 	return nil
@@ -289,8 +308,18 @@ func baseName() string {
 type cgroup2Place struct {
 	mechanism *cgroup2
 	path      string
+	warden    *warden
 	serial    atomic.Int64 // of the last leaf
 	doomed    atomic.Bool
+}
+
+// lacks is what the warden gives, as long as it is not there: while it starts in the background, and when somebody has
+// killed it.
+func (p *cgroup2Place) lacks() Guarantee {
+	if p.warden.watches() {
+		return 0
+	}
+	return KillOnOwnerDeath
 }
 
 func (p *cgroup2Place) start(ctx context.Context, spec Spec) (tree, error) {

@@ -63,8 +63,15 @@ func newGroup(r Rung, p place) *Group {
 // Mechanism says how the group holds its trees.
 func (g *Group) Mechanism() Mechanism { return g.rung.Mechanism }
 
-// Guarantees says what was obtained.
-func (g *Group) Guarantees() Guarantee { return g.rung.Guarantees }
+// Guarantees says what the group has now: all that was required, and what else its mechanism gives. [KillOnOwnerDeath] of
+// a [Cgroup2] group is the work of a helper process. A group that did not require it does not wait for the helper, and
+// names the guarantee once the helper is there; a group whose helper somebody has killed does not name it any more.
+func (g *Group) Guarantees() Guarantee {
+	if w, ok := g.place.(waverer); ok {
+		return g.rung.Guarantees &^ w.lacks()
+	}
+	return g.rung.Guarantees
+}
 
 // Start starts one command in a tree of its own within the group. ctx bounds the starting alone: the child lives until
 // it ends, is closed, or its group is.

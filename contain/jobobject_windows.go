@@ -34,7 +34,7 @@ func (jobObject) probe() Rung {
 	return r
 }
 
-func (jobObject) open() (place, error) { return jobObjectPlace{}, nil }
+func (jobObject) open(Guarantee) (place, error) { return jobObjectPlace{}, nil }
 
 func newJob() (windows.Handle, error) {
 	// No security attributes: an inherited job handle would keep the job from dying with us.

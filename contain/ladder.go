@@ -11,8 +11,9 @@ import (
 type mechanism interface {
 	// probe says what the mechanism gives and whether it is to be had. It answers from memory after the first time.
 	probe() Rung
-	// open makes the place of one group. After an error the mechanism is probed anew.
-	open() (place, error)
+	// open makes the place of one group, which has what of require the mechanism gives. After an error the mechanism is
+	// probed anew.
+	open(require Guarantee) (place, error)
 }
 
 // A place is where one group keeps its trees.
@@ -24,6 +25,12 @@ type place interface {
 	doom()
 	// remove removes the place. Every tree has been ended.
 	remove(deadline time.Time) error
+}
+
+// A waverer is a place that has not always all that its mechanism gives.
+type waverer interface {
+	// lacks says what of it is missing now.
+	lacks() Guarantee
 }
 
 // A tree is one started command with its descendants.
@@ -66,7 +73,7 @@ func (l *ladder) group(opts Options) (*Group, error) {
 		rung := m.probe()
 		fits := opts.Mechanism == "" || opts.Mechanism == rung.Mechanism
 		if fits && rung.Available && rung.Guarantees.Has(opts.Require) {
-			p, err := m.open()
+			p, err := m.open(opts.Require)
 			if err == nil {
 				return newGroup(rung, p), nil
 			}

@@ -17,7 +17,7 @@ type processGroup struct{}
 
 func (processGroup) probe() Rung { return Rung{Mechanism: ProcessGroup, Available: true} }
 
-func (processGroup) open() (place, error) { return processGroupPlace{}, nil }
+func (processGroup) open(Guarantee) (place, error) { return processGroupPlace{}, nil }
 
 type processGroupPlace struct{}
 
