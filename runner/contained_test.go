@@ -88,12 +88,12 @@ var _ = Describe("Contained", func() {
 		It("negative control: os/exec returns late and leaves the escapee", func() {
 			cmd := shell(script)
 			find := marked(cmd)
+			began := time.Now()
 			ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 			defer cancel()
 			plain := exec.CommandContext(ctx, "sh", "-c", script)
 			plain.Env = cmd.Env.Reveal()
 			plain.WaitDelay = time.Second
-			began := time.Now()
 			_, err := plain.Output()
 			Expect(err).To(HaveOccurred())
 			Expect(time.Since(began)).To(BeNumerically(">=", 1200*time.Millisecond))
