@@ -66,3 +66,6 @@ func (l Leader) Ended() <-chan struct{}          { return l.leader.ended }
 func (l Leader) Poll() (ExitStatus, bool)        { return l.leader.poll() }
 func (l Leader) Signal(sig syscall.Signal) error { return l.leader.signal(sig) }
 func (l Leader) Reap(deadline time.Time) error   { return l.leader.reap(deadline) }
+
+// CloseWithin is [Group.Close] with less patience.
+func CloseWithin(g *Group, bound time.Duration) error { return g.close(time.Now().Add(bound)) }

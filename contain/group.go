@@ -131,11 +131,11 @@ func (g *Group) Kill() error {
 
 // Close kills, drains, verifies empty and removes the group, within [KillBound]. A start that is under way fails with
 // [ErrClosed], and its child does not live. Close is idempotent, and after an error it can be tried again.
-func (g *Group) Close() error {
+func (g *Group) Close() error { return g.close(time.Now().Add(KillBound)) }
+
+func (g *Group) close(deadline time.Time) error {
 	g.closer.Lock()
 	defer g.closer.Unlock()
-	deadline := time.Now().Add(KillBound)
-
 	idle := g.shut()
 	if idle == nil {
 		return nil
@@ -231,7 +231,7 @@ func (g *Group) snapshot() []*Child {
 }
 
 // each ends all trees at once: every tree is struck before the first is waited for. The survivors of all of them are
-// reported as one.
+// reported as one [*DrainError].
 func (g *Group) each(deadline time.Time, end func(*Child, time.Time) error) error {
 	list := g.snapshot()
 	if len(list) > 1 {
@@ -239,22 +239,25 @@ func (g *Group) each(deadline time.Time, end func(*Child, time.Time) error) erro
 			c.strike()
 		}
 	}
-	var merged DrainError
+	var merged *DrainError
 	var errs []error
 	for _, c := range list {
 		err := end(c, deadline)
 		if d, ok := errors.AsType[*DrainError](err); ok {
+			if merged == nil {
+				merged = &DrainError{}
+			}
 			merged.Survivors = append(merged.Survivors, d.Survivors...)
-			errs = append(errs, d.Err)
-		} else if err != nil {
-			errs = append(errs, err)
+			err = d.Err
 		}
+		errs = append(errs, err)
 	}
-	merged.Err = errors.Join(errs...)
-	if len(merged.Survivors) > 0 {
-		return &merged
+	err := errors.Join(errs...)
+	if merged == nil {
+		return err
 	}
-	return merged.Err
+	merged.Err = err
+	return merged
 }
 
 // also adds what went wrong in cleaning up to the cause, which stays as it is when nothing did.

@@ -47,6 +47,8 @@ func init() {
 	switch os.Args[1] {
 	case roleWarden:
 		h.serveWarden()
+	case roleKeeper:
+		h.serveKeeper(os.Getpid() == 1)
 	default:
 		quit(2)
 	}

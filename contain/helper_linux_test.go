@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -36,6 +37,9 @@ func runHelper() {
 	}
 	os.Exit(0)
 }
+
+// helperLife is how long a helper lives at most.
+const helperLife = time.Minute
 
 // helper is a running helper.
 type helper struct {
@@ -65,7 +69,11 @@ func startProgram(exe, name string, attr *syscall.SysProcAttr, env ...string) *h
 	Expect(err).NotTo(HaveOccurred())
 	Expect(cmd.Start()).To(Succeed())
 	h := &helper{cmd: cmd, stdin: stdin, lines: bufio.NewScanner(stdout)}
-	DeferCleanup(h.end)
+	leash := time.AfterFunc(helperLife, func() { _ = cmd.Process.Kill() })
+	DeferCleanup(func() {
+		leash.Stop()
+		h.end()
+	})
 	return h
 }
 
@@ -106,11 +114,9 @@ func say(words ...any) { fmt.Println(words...) }
 // untilReleased waits until the spec lets this helper go.
 func untilReleased() { _, _ = io.Copy(io.Discard, os.Stdin) }
 
-// ownCgroup is the directory of our own cgroup, found without the code under test.
+// ownCgroup is the directory of our own cgroup, found without the code under test, "" if it is not.
 func ownCgroup() string {
-	GinkgoHelper()
-	text, err := os.ReadFile("/proc/self/cgroup")
-	Expect(err).NotTo(HaveOccurred())
+	text, _ := os.ReadFile("/proc/self/cgroup")
 	for line := range strings.Lines(string(text)) {
 		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
 			for _, root := range cgroup2Mounts() {
@@ -120,7 +126,6 @@ func ownCgroup() string {
 			}
 		}
 	}
-	Fail("our own cgroup is not to be found")
 	return ""
 }
 

@@ -85,7 +85,7 @@ func (h *helperProcess) serveWarden() {
 	if len(h.args) != 1 || unix.Fchdir(helperFirst) != nil {
 		quit(2)
 	}
-	if h.link.send(message{kind: messageReady}) != nil {
+	if h.ready(nil, -1) != nil {
 		quit(1)
 	}
 	for {
