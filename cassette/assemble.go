@@ -41,25 +41,26 @@ func (s *recording) assemble() (*parsed, error) {
 		return nil, err
 	}
 	p := &parsed{path: s.file.path, tokens: s.tokens}
-	p.header = appendTokens(fmt.Appendf(nil, "cassette %d\n", Version), s.tokens)
-	if old != nil {
-		p.header = append(p.header, old.extensions()...)
-	}
 	if s.extend && old != nil {
 		p.runs = append(p.runs, old.runs...)
+		p.masked = old.masked
 	}
 	first := len(p.runs)
-	for i, t := range s.takes {
-		d, err := s.draft(t)
-		if err == nil && d != nil {
-			var run runText
-			if run, err = readRun(d.append(nil, s.words), defaultLimits); err == nil {
-				p.runs = append(p.runs, run)
-			}
-		}
-		if err != nil {
-			return nil, &RecordError{Run: i + 1, Program: programOf(t.argv), Err: err}
-		}
+	if p.runs, err = s.append(p.runs, old); err != nil {
+		return nil, err
+	}
+	for i := range p.runs[first:] {
+		p.masked = p.masked || p.runs[first+i].masked
+	}
+	for i := range p.runs {
+		p.runs[i].masked = p.masked // what is kept from the file has the same words
+	}
+	p.header = appendTokens(fmt.Appendf(nil, "cassette %d\n", Version), s.tokens)
+	if p.masked {
+		p.header = appendRedact(p.header)
+	}
+	if old != nil {
+		p.header = append(p.header, old.extensions()...)
 	}
 	if old != nil && !s.extend && slices.Equal(old.tokens, s.tokens) {
 		keepTexts(old.runs, p.runs[first:])
@@ -67,17 +68,79 @@ func (s *recording) assemble() (*parsed, error) {
 	if len(p.runs) > MaxRuns {
 		return nil, fmt.Errorf("%w: more than %d runs", ErrTooLarge, MaxRuns)
 	}
-	line := 1 + bytes.Count(p.header, []byte{'\n'})
-	p.size = len(p.header)
-	for i := range p.runs {
-		p.runs[i].line = line
-		line += bytes.Count(p.runs[i].text, []byte{'\n'})
-		p.size += len(p.runs[i].text)
-	}
+	p.settle()
 	if p.size > MaxFile-128 {
 		return nil, fmt.Errorf("%w: the recording is longer than %d bytes", ErrTooLarge, MaxFile)
 	}
 	return p, nil
+}
+
+// append adds what was recorded to runs. Each run is masked that something was redacted in.
+func (s *recording) append(runs []runText, old *parsed) ([]runText, error) {
+	redactor := s.guard.redactor()
+	if redactor != nil && s.extend && old != nil {
+		redactor.reserve(old.body(nil))
+	}
+	permits := permitsOf(old)
+	for i, t := range s.takes {
+		d, err := s.draft(t)
+		if err == nil && d == nil {
+			continue
+		}
+		if redactor != nil {
+			redactor.used = false
+		}
+		var run runText
+		if err == nil {
+			run, err = s.write(d, redactor, permits)
+		}
+		if err != nil {
+			return nil, &RecordError{Run: i + 1, Program: programOf(t.argv), Err: err}
+		}
+		run.masked = redactor != nil && redactor.used
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+// write makes the text of one run. What the same run in the old file allows is allowed again.
+func (s *recording) write(d *draft, redactor *redactor, permits *index) (runText, error) {
+	clean, err := redactor.draft(d, [2][]string{})
+	if err != nil {
+		return runText{}, err
+	}
+	run, err := readRun(clean.append(nil, s.words), defaultLimits)
+	if err != nil || permits == nil || redactor == nil {
+		return run, err
+	}
+	run.masked = true
+	c := run.call()
+	at := permits.claim(&c, c.hash(permits.seed), func(*runText) bool { return true }, 1)
+	if at < 0 {
+		return run, nil
+	}
+	if clean, err = redactor.draft(d, permits.runs[at].allowedOutput()); err != nil {
+		return runText{}, err
+	}
+	return readRun(append(clean.append(nil, s.words), permits.runs[at].allowLines()...), defaultLimits)
+}
+
+// permitsOf are the runs of the old file that allow a rule something, nil when there is none.
+func permitsOf(old *parsed) *index {
+	if old == nil {
+		return nil
+	}
+	var runs []runText
+	for i := range old.runs {
+		if r := old.runs[i]; len(r.allowances()) > 0 {
+			r.masked = true
+			runs = append(runs, r)
+		}
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	return newIndex(runs)
 }
 
 // extensions are the x- lines of the header.
@@ -108,7 +171,9 @@ func keepTexts(old, runs []runText) {
 		c := runs[i].call()
 		at := index.claim(&c, c.hash(index.seed), func(*runText) bool { return true }, 1)
 		if at >= 0 && old[at].sameContent(&runs[i]) {
+			masked := runs[i].masked
 			runs[i] = old[at]
+			runs[i].masked = masked
 		}
 	}
 }

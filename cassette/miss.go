@@ -194,8 +194,18 @@ func (s *playing) miss(c call) *MissError {
 	default:
 		e.Class, e.Cause = MissExhausted, "the call was made more often than it was recorded"
 	}
-	e.explain = func() string { return explain(e, &c, shown) }
+	e.explain = func() string { return explain(e, s.shown(c), shown) }
 	return e
+}
+
+// shown is a call as an explanation may show it: without secrets, whatever the file holds.
+func (s *playing) shown(c call) *call {
+	if s.tape.masked || s.guard == nil {
+		return &c
+	}
+	r := s.guard.redactor()
+	c.argv, c.dir, c.stdin = r.argv(c.argv), string(r.text([]byte(c.dir), nil, false, nil)), r.text(c.stdin, nil, false, nil)
+	return &c
 }
 
 // differences compares what is matched, in the order of the file. Both programs are the same.

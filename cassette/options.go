@@ -15,6 +15,7 @@ type options struct {
 	hint       string
 	cancelled  bool
 	extend     bool
+	redaction  redaction
 }
 
 func gather(opts []Option) (options, error) {

@@ -32,6 +32,7 @@ type playing struct {
 	pace  Pace
 	from  setting
 	hint  string
+	guard *guard
 
 	mu     sync.Mutex
 	index  *index
@@ -55,7 +56,7 @@ func newPlayer(p *parsed, o options, from setting) (*Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &playing{tape: p, words: words, pace: o.pace, from: from, hint: o.hint, index: newIndex(p.runs)}
+	s := &playing{tape: p, words: words, pace: o.pace, from: from, hint: o.hint, index: newIndex(p.runs), guard: newGuard(o.redaction)}
 	return &Player{printer{s.describe}, func() *playing { return s }}, nil
 }
 
@@ -75,7 +76,11 @@ func (s *playing) start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, 
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.claim(cmd, callOf(cmd, stdin, s.words))
+	c, err := s.call(cmd, stdin)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.claim(cmd, c)
 	switch {
 	case err != nil:
 		return nil, err
@@ -85,6 +90,20 @@ func (s *playing) start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, 
 		return runner.Settle(cmd, r.finished(s.words)), nil
 	}
 	return fake.Play(context.WithoutCancel(ctx), s.timed(cmd, r), r.script(s.words, s.pace))
+}
+
+// call is what cmd is matched by. Where something was redacted, or hooks were given, the call is treated in the same way.
+func (s *playing) call(cmd *runner.Cmd, stdin []byte) (call, error) {
+	c := callOf(cmd, stdin)
+	if s.guard == nil || !s.tape.masked && len(s.guard.hooks) == 0 {
+		return c.inFile(nil, s.words)
+	}
+	s.guard.learnEnv(cmd.Env.Reveal())
+	c, err := c.inFile(s.guard.redactor(), s.words)
+	if s.tape.masked {
+		c = c.canonical()
+	}
+	return c, err
 }
 
 // timed is cmd for a run that takes time. Its input is taken out: the player has read it, and a reader can be used

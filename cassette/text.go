@@ -39,8 +39,10 @@ type runText struct {
 	inherit bool
 	end     ending
 	held    bool
-	cut     [2]cut
-	enc     [3]encoding
+	// masked says that placeholders stand for whatever they replaced.
+	masked bool
+	cut    [2]cut
+	enc    [3]encoding
 }
 
 // cut says that the file holds only a part of a stream: its head, or its tail.
