@@ -63,7 +63,7 @@ func (s *recording) assemble() (*parsed, error) {
 		p.header = append(p.header, old.extensions()...)
 	}
 	if old != nil && !s.extend && slices.Equal(old.tokens, s.tokens) {
-		keepTexts(old.runs, p.runs[first:])
+		p.runs = append(p.runs[:first], keepTexts(old.runs, p.runs[first:])...)
 	}
 	if len(p.runs) > MaxRuns {
 		return nil, fmt.Errorf("%w: more than %d runs", ErrTooLarge, MaxRuns)
@@ -115,7 +115,7 @@ func (s *recording) write(d *draft, redactor *redactor, permits *index) (runText
 	}
 	run.masked = true
 	c := run.call()
-	at := permits.claim(&c, c.hash(permits.seed), func(*runText) bool { return true }, 1)
+	at := permits.claim(&c, c.hash(permits.seed), nil, 1)
 	if at < 0 {
 		return run, nil
 	}
@@ -165,17 +165,24 @@ func readRun(text []byte, lim limits) (runText, error) {
 
 // keepTexts gives each run that was recorded before, with the same key, content and outcome, its old text back: its
 // old arrival times, extensions and program path. What did not change then does not show in a diff.
-func keepTexts(old, runs []runText) {
+// Runs that repeat what an old run with a line "repeat" says are that one run.
+func keepTexts(old, runs []runText) []runText {
 	index := newIndex(old)
+	kept := runs[:0]
 	for i := range runs {
 		c := runs[i].call()
-		at := index.claim(&c, c.hash(index.seed), func(*runText) bool { return true }, 1)
-		if at >= 0 && old[at].sameContent(&runs[i]) {
-			masked := runs[i].masked
-			runs[i] = old[at]
-			runs[i].masked = masked
+		at := index.claim(&c, c.hash(index.seed), nil, 1)
+		run := runs[i]
+		if at >= 0 && old[at].sameContent(&run) {
+			if index.times[at] > 1 {
+				continue
+			}
+			run = old[at]
+			run.masked = runs[i].masked
 		}
+		kept = append(kept, run)
 	}
+	return kept
 }
 
 // sameContent compares what a run says besides its key and its tape.

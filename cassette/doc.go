@@ -66,7 +66,7 @@
 //
 // A call is answered by the first unplayed run with the same program (its base name, without ".exe"), arguments, input and
 // directory, where one is set. Environment, timeouts and output policies do not matter. Each run is played once: a loop that asks
-// once too often is told so. Inputs that differ each time are registered with [WithToken], when recording and when
+// once too often is told so; a line "repeat 3", "repeat *" or "optional" in the run says otherwise, and [WithOrder] wants the order of the file. Inputs that differ each time are registered with [WithToken], when recording and when
 // replaying; in the file they are tokens, and in replayed output they are the live values.
 //
 // # Misses

@@ -21,6 +21,8 @@ const (
 	MissMismatch MissClass = "mismatch"
 	// MissExhausted: every run of this very call is played already.
 	MissExhausted MissClass = "exhausted"
+	// MissOutOfOrder: the run of this very call is there, and others come before it.
+	MissOutOfOrder MissClass = "out of order"
 	// MissTruncated: the run of this very call is there, and the cassette does not hold as much of its output as the
 	// command would keep.
 	MissTruncated MissClass = "truncated"
@@ -189,6 +191,8 @@ func (s *playing) miss(c call) *MissError {
 		e.Class = MissNoSuchProgram
 	case len(same[0].Differences) > 0:
 		e.Class, e.Cause = MissMismatch, likelyCause(&shown[0], &c, same[0].Differences)
+	case s.order == Strict && !s.index.spent(same[0].Run-1) && !s.index.due(same[0].Run-1):
+		e.Class, e.Cause = MissOutOfOrder, fmt.Sprintf("the order is strict, and run %d has still to be played", next)
 	case same[0].Played == 0:
 		e.Class, e.Cause = MissTruncated, "the cassette holds a part of the output only, and the command asks for more"
 	default:

@@ -16,6 +16,7 @@ type options struct {
 	cancelled  bool
 	extend     bool
 	redaction  redaction
+	order      Order
 }
 
 func gather(opts []Option) (options, error) {
@@ -57,6 +58,23 @@ func WithPace(p Pace) Option {
 // A cassette says which tokens it uses, and is played only where all of them have a value.
 func WithToken(name, value string) Option {
 	return func(o *options) (err error) { o.values, err = register(o.values, name, value); return err }
+}
+
+// Order says in which order the runs of a cassette may be called for.
+type Order int
+
+// The orders.
+const (
+	// PerKey answers the calls of one key in the order of the file, and lets different keys come in any order. It is the
+	// default.
+	PerKey Order = iota
+	// Strict answers calls in the order of the file alone: one that comes too early is a miss of class [MissOutOfOrder].
+	Strict
+)
+
+// WithOrder sets the order of a player. By default it is [PerKey].
+func WithOrder(order Order) Option {
+	return func(o *options) error { o.order = order; return nil }
 }
 
 // DefaultHint is what a miss advises, unless [WithHint] knows better.

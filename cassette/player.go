@@ -15,7 +15,7 @@ import (
 //
 // A call is answered by the first unplayed run with the same key: the base name of the program without ".exe", the
 // arguments, the input and the working directory if one is set. Environment, timeouts and output policies take no part.
-// A run is played once; a call without a run left is a miss, a [*MissError], which the player also keeps.
+// A run is played once, or as often as a line "repeat" in it says; a call without a run left is a miss, a [*MissError], which the player also keeps.
 // Concurrent calls of one key are answered in the order in which they come.
 //
 // The input of a command is read to its end before the run is played. A run that was recorded as cancelled is played
@@ -33,6 +33,7 @@ type playing struct {
 	from  setting
 	hint  string
 	guard *guard
+	order Order
 
 	mu     sync.Mutex
 	index  *index
@@ -56,7 +57,7 @@ func newPlayer(p *parsed, o options, from setting) (*Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &playing{tape: p, words: words, pace: o.pace, from: from, hint: o.hint, index: newIndex(p.runs), guard: newGuard(o.redaction)}
+	s := &playing{tape: p, words: words, pace: o.pace, from: from, hint: o.hint, index: newIndex(p.runs), guard: newGuard(o.redaction), order: o.order}
 	return &Player{printer{s.describe}, func() *playing { return s }}, nil
 }
 
@@ -135,7 +136,9 @@ func (s *playing) claim(cmd *runner.Cmd, c call) (*runText, error) {
 		return nil, ErrClosed
 	}
 	s.calls++
-	serves := func(r *runText) bool { return r.serves(cmd, s.words) }
+	serves := func(i int) bool {
+		return (s.order != Strict || s.index.due(i)) && s.index.runs[i].serves(cmd, s.words)
+	}
 	if i := s.index.claim(&c, hash, serves, s.calls); i >= 0 {
 		return &s.index.runs[i], nil
 	}
@@ -159,8 +162,8 @@ func (p *Player) Unplayed() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []string
-	for i, at := range s.index.played {
-		if at == 0 {
+	for i := range s.index.runs {
+		if !s.index.done(i) {
 			list = append(list, s.describeRun(i))
 		}
 	}
