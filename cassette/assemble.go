@@ -63,7 +63,7 @@ func (s *recording) assemble() (*parsed, error) {
 		p.header = append(p.header, old.extensions()...)
 	}
 	if old != nil && !s.extend && slices.Equal(old.tokens, s.tokens) {
-		p.runs = append(p.runs[:first], keepTexts(old.runs, p.runs[first:])...)
+		p.runs = append(p.runs[:first], keepTexts(old.runs, p.runs[first:], s.matchers)...)
 	}
 	if len(p.runs) > MaxRuns {
 		return nil, fmt.Errorf("%w: more than %d runs", ErrTooLarge, MaxRuns)
@@ -81,7 +81,7 @@ func (s *recording) append(runs []runText, old *parsed) ([]runText, error) {
 	if redactor != nil && s.extend && old != nil {
 		redactor.reserve(old.body(nil))
 	}
-	permits := permitsOf(old)
+	permits := permitsOf(old, s.matchers)
 	for i, t := range s.takes {
 		d, err := s.draft(t)
 		if err == nil && d == nil {
@@ -114,7 +114,7 @@ func (s *recording) write(d *draft, redactor *redactor, permits *index) (runText
 		return run, err
 	}
 	run.masked = true
-	c := run.call()
+	c := adapt(s.matchers, run.call())
 	at := permits.claim(&c, c.hash(permits.seed), nil, 1)
 	if at < 0 {
 		return run, nil
@@ -126,7 +126,7 @@ func (s *recording) write(d *draft, redactor *redactor, permits *index) (runText
 }
 
 // permitsOf are the runs of the old file that allow a rule something, nil when there is none.
-func permitsOf(old *parsed) *index {
+func permitsOf(old *parsed, matchers []programMatcher) *index {
 	if old == nil {
 		return nil
 	}
@@ -140,7 +140,7 @@ func permitsOf(old *parsed) *index {
 	if len(runs) == 0 {
 		return nil
 	}
-	return newIndex(runs)
+	return newIndex(runs, matchers)
 }
 
 // extensions are the x- lines of the header.
@@ -166,11 +166,11 @@ func readRun(text []byte, lim limits) (runText, error) {
 // keepTexts gives each run that was recorded before, with the same key, content and outcome, its old text back: its
 // old arrival times, extensions and program path. What did not change then does not show in a diff.
 // Runs that repeat what an old run with a line "repeat" says are that one run.
-func keepTexts(old, runs []runText) []runText {
-	index := newIndex(old)
+func keepTexts(old, runs []runText, matchers []programMatcher) []runText {
+	index := newIndex(old, matchers)
 	kept := runs[:0]
 	for i := range runs {
-		c := runs[i].call()
+		c := adapt(matchers, runs[i].call())
 		at := index.claim(&c, c.hash(index.seed), nil, 1)
 		run := runs[i]
 		if at >= 0 && old[at].sameContent(&run) {

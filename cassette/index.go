@@ -6,6 +6,8 @@ import "hash/maphash"
 type index struct {
 	runs []runText
 	seed maphash.Seed
+	// matchers say what does not matter.
+	matchers []programMatcher
 	// head is the first unplayed run of a hash, and next the one after each run, both counted from 1.
 	head map[uint64]int32
 	next []int32
@@ -15,13 +17,13 @@ type index struct {
 	played, times []int32
 }
 
-func newIndex(runs []runText) *index {
+func newIndex(runs []runText, matchers []programMatcher) *index {
 	x := &index{
-		runs: runs, seed: maphash.MakeSeed(),
+		runs: runs, seed: maphash.MakeSeed(), matchers: matchers,
 		head: make(map[uint64]int32, len(runs)), next: make([]int32, len(runs)), played: make([]int32, len(runs)), times: make([]int32, len(runs)),
 	}
 	for i := len(runs) - 1; i >= 0; i-- {
-		c := runs[i].call()
+		c := x.call(i)
 		h := c.hash(x.seed)
 		x.next[i] = x.head[h]
 		x.head[h] = int32(i + 1)
@@ -29,11 +31,23 @@ func newIndex(runs []runText) *index {
 	return x
 }
 
+// call is what a run is compared by.
+func (x *index) call(i int) call { return adapt(x.matchers, x.runs[i].call()) }
+
+// answers reports whether a run is to be compared equal to c, to which the matchers are applied.
+func (x *index) answers(i int, c *call) bool {
+	if len(x.matchers) == 0 {
+		return x.runs[i].answers(c)
+	}
+	recorded := x.call(i)
+	return recorded.equal(c)
+}
+
 // claim takes the first run that answers c, is not spent, and is accepted by serves (nil accepts all), or returns -1.
 func (x *index) claim(c *call, hash uint64, serves func(int) bool, number int) int {
 	before := int32(0)
 	for at := x.head[hash]; at != 0; before, at = at, x.next[at-1] {
-		if r := &x.runs[at-1]; !r.answers(c) || serves != nil && !serves(int(at-1)) {
+		if !x.answers(int(at-1), c) || serves != nil && !serves(int(at-1)) {
 			continue
 		}
 		x.played[at-1] = int32(number)

@@ -48,6 +48,8 @@ type MissError struct {
 	Nearest []Candidate
 	// Cause is the most likely cause in words, "" when no rule knows one.
 	Cause string
+	// Matchers are the names of those in force for the program; see [WithMatchers].
+	Matchers []string
 	// Hint is the command that records anew.
 	Hint string
 
@@ -156,23 +158,20 @@ func (s *playing) miss(c call) *MissError {
 	e := &MissError{
 		Program: programOf(c.argv), Path: s.tape.path, Mode: s.from.mode, Origin: s.from.origin, Call: s.calls,
 		Runs: len(s.index.runs), Played: len(s.index.runs) - left, NextUnplayed: next, Hint: s.hint,
+		Matchers: namesFor(s.index.matchers, programOf(c.argv)),
 	}
-	type ranked struct {
-		Candidate
-		run *runText
-	}
-	var same []ranked
+	var same []Candidate
 	for i := range s.index.runs {
 		r := &s.index.runs[i]
-		recorded := r.call()
+		recorded := s.index.call(i)
 		if programOf(recorded.argv) != e.Program {
 			continue
 		}
-		same = append(same, ranked{Candidate{
+		same = append(same, Candidate{
 			Run: i + 1, Line: r.line, Played: int(s.index.played[i]), Differences: differences(&recorded, &c),
-		}, r})
+		})
 	}
-	slices.SortStableFunc(same, func(a, b ranked) int {
+	slices.SortStableFunc(same, func(a, b Candidate) int {
 		if d := len(a.Differences) - len(b.Differences); d != 0 {
 			return d
 		}
@@ -181,8 +180,8 @@ func (s *playing) miss(c call) *MissError {
 	same = same[:min(len(same), maxCandidates)]
 	var shown []call
 	for _, r := range same {
-		e.Nearest = append(e.Nearest, r.Candidate)
-		shown = append(shown, r.run.call())
+		e.Nearest = append(e.Nearest, r)
+		shown = append(shown, s.index.call(r.Run-1))
 	}
 	switch {
 	case len(s.index.runs) == 0:

@@ -17,6 +17,7 @@ type options struct {
 	extend     bool
 	redaction  redaction
 	order      Order
+	matchers   []programMatcher
 }
 
 func gather(opts []Option) (options, error) {

@@ -57,7 +57,7 @@ func newPlayer(p *parsed, o options, from setting) (*Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &playing{tape: p, words: words, pace: o.pace, from: from, hint: o.hint, index: newIndex(p.runs), guard: newGuard(o.redaction), order: o.order}
+	s := &playing{tape: p, words: words, pace: o.pace, from: from, hint: o.hint, index: newIndex(p.runs, o.matchers), guard: newGuard(o.redaction), order: o.order}
 	return &Player{printer{s.describe}, func() *playing { return s }}, nil
 }
 
@@ -93,8 +93,14 @@ func (s *playing) start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, 
 	return fake.Play(context.WithoutCancel(ctx), s.timed(cmd, r), r.script(s.words, s.pace))
 }
 
-// call is what cmd is matched by. Where something was redacted, or hooks were given, the call is treated in the same way.
+// call is what cmd is matched by.
 func (s *playing) call(cmd *runner.Cmd, stdin []byte) (call, error) {
+	c, err := s.inFile(cmd, stdin)
+	return adapt(s.index.matchers, c), err
+}
+
+// inFile is the call in the words of the file. Where something was redacted, or hooks were given, so is the call.
+func (s *playing) inFile(cmd *runner.Cmd, stdin []byte) (call, error) {
 	c := callOf(cmd, stdin)
 	if s.guard == nil || !s.tape.masked && len(s.guard.hooks) == 0 {
 		return c.inFile(nil, s.words)

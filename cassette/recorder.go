@@ -31,7 +31,8 @@ type recording struct {
 	words  translator
 	tokens []token
 	// guard keeps secrets out of the file, nil when nothing is kept out.
-	guard *guard
+	guard    *guard
+	matchers []programMatcher
 	// cancelled keeps cancelled runs, extend the runs that the file has.
 	cancelled, extend bool
 
@@ -76,7 +77,7 @@ func newRecorder(path string, inner runner.Runner, o options) (_ *Recorder, err 
 	if inner == nil {
 		inner = runner.Contained{}
 	}
-	s := &recording{inner: inner, cancelled: o.cancelled, extend: o.extend, guard: newGuard(o.redaction)}
+	s := &recording{inner: inner, cancelled: o.cancelled, extend: o.extend, guard: newGuard(o.redaction), matchers: o.matchers}
 	for _, r := range o.values {
 		s.tokens = append(s.tokens, r.token)
 	}
