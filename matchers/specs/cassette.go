@@ -26,7 +26,8 @@ func Runner(opts ...cassette.Option) *cassette.Deck {
 
 // hint is the command that records one spec anew.
 func hint(text string) string {
-	focus := strings.ReplaceAll("^"+regexp.QuoteMeta(text)+"$", "'", `'\''`)
+	// Ginkgo puts the suite's name before the text.
+	focus := strings.ReplaceAll(" "+regexp.QuoteMeta(text)+"$", "'", `'\''`)
 	return fmt.Sprintf("%s=record go test -count=1 -ginkgo.focus='%s'", cassette.EnvMode, focus)
 }
 
