@@ -27,7 +27,7 @@ func (s *recording) existing() (*parsed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (it is not recorded over; remove it to record anew)", at(s.file.path, err))
 	}
-	if s.extend && !slices.Equal(old.tokens, s.tokens) {
+	if s.extend && slices.ContainsFunc(old.tokens, func(t token) bool { return !slices.Contains(s.tokens, t) }) {
 		return nil, fmt.Errorf("%w: %q has other tokens than are registered, and nothing can be added to it", ErrToken, s.file.path)
 	}
 	return old, nil
@@ -40,7 +40,7 @@ func (s *recording) assemble() (*parsed, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parsed{path: s.file.path, tokens: s.tokens}
+	p := &parsed{path: s.file.path}
 	if s.extend && old != nil {
 		p.runs = append(p.runs, old.runs...)
 		p.masked = old.masked
@@ -55,14 +55,22 @@ func (s *recording) assemble() (*parsed, error) {
 	for i := range p.runs {
 		p.runs[i].masked = p.masked // what is kept from the file has the same words
 	}
-	p.header = appendTokens(fmt.Appendf(nil, "cassette %d\n", Version), s.tokens)
+	for _, t := range s.tokens {
+		if s.words.used(t) || s.extend && old != nil && slices.Contains(old.tokens, t) {
+			p.tokens = append(p.tokens, t)
+		}
+	}
+	if err := s.undeclared(old, p.tokens); err != nil {
+		return nil, err
+	}
+	p.header = appendTokens(fmt.Appendf(nil, "cassette %d\n", Version), p.tokens)
 	if p.masked {
 		p.header = appendRedact(p.header)
 	}
 	if old != nil {
 		p.header = append(p.header, old.extensions()...)
 	}
-	if old != nil && !s.extend && slices.Equal(old.tokens, s.tokens) {
+	if old != nil && !s.extend && slices.Equal(old.tokens, p.tokens) {
 		p.runs = append(p.runs[:first], keepTexts(old.runs, p.runs[first:], s.matchers)...)
 	}
 	if len(p.runs) > MaxRuns {
@@ -73,6 +81,19 @@ func (s *recording) assemble() (*parsed, error) {
 		return nil, fmt.Errorf("%w: the recording is longer than %d bytes", ErrTooLarge, MaxFile)
 	}
 	return p, nil
+}
+
+// undeclared refuses to add a token to a file whose runs have text of that form, which would come to mean the token.
+func (s *recording) undeclared(old *parsed, tokens []token) error {
+	if old == nil || !s.extend {
+		return nil
+	}
+	for _, t := range tokens {
+		if !slices.Contains(old.tokens, t) && bytes.Contains(old.body(nil), []byte(t.bare())) {
+			return fmt.Errorf("%w: %q has text that reads like <%s>, and that token cannot be added to it", ErrToken, s.file.path, t.bare())
+		}
+	}
+	return nil
 }
 
 // append adds what was recorded to runs. Each run is masked that something was redacted in.
