@@ -88,7 +88,7 @@ func init() {
 
 var _ = Describe("a start that blocks", func() {
 	It("comes back when its context ends or its group is closed, and holds up no other", func() {
-		suite.Require(contain.KillTree)
+		requireCgroups()
 		nonce, find := suite.WithNonce()
 		DeferCleanup(reap, find)
 		// Go forks without letting go of its processor: a garbage collection would wait for the start, and all others for
@@ -144,7 +144,7 @@ var _ = Describe("the first process", func() {
 	})
 
 	It("may be waited for by somebody else, and its cgroup is emptied all the same", func() {
-		suite.Require(contain.KillTree)
+		requireCgroups()
 		g := newGroup(contain.Cgroup2)
 		r := start(g, "doublefork", "leave")
 		Expect(syscall.Wait4(r.PID(), nil, 0, nil)).To(Equal(r.PID()))

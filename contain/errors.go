@@ -16,6 +16,9 @@ var (
 	ErrDrain = errors.New("contain: members outlived the kill")
 )
 
+// errLost is within a [*DrainError] that is the last word on its tree: trying again would find nobody.
+var errLost = errors.New("the helper program that held the tree was killed, and members that it held may live")
+
 // UnsupportedError refuses a group before anything has started: no mechanism of this host gives every guarantee asked
 // for.
 type UnsupportedError struct {

@@ -147,15 +147,19 @@ func (g *Group) close(deadline time.Time) error {
 		return errors.Join(err, &DrainError{Err: errors.New("a start is still under way")})
 	}
 	// A start that was under way has ended its own child; where that failed, the child is in children.
-	if err = g.each(deadline, (*Child).close); err != nil {
-		return err
+	again := g.each(deadline, (*Child).close)
+	if again != nil && !errors.Is(again, errLost) {
+		return again
 	}
-	if err = g.place.remove(deadline); err != nil {
+	if err := g.place.remove(deadline); err != nil {
 		return err
 	}
 	g.mu.Lock()
 	g.removed = true
 	g.mu.Unlock()
+	if errors.Is(err, errLost) || again != nil {
+		return &DrainError{Err: errLost}
+	}
 	return nil
 }
 

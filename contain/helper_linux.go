@@ -49,6 +49,8 @@ func init() {
 		h.serveWarden()
 	case roleKeeper:
 		h.serveKeeper(os.Getpid() == 1)
+	case roleRelay:
+		h.serveRelay()
 	default:
 		quit(2)
 	}
@@ -91,12 +93,14 @@ func (h *helperProcess) settle(files int) {
 }
 
 // catch makes the helper deaf to what would end it. A signal is caught and not ignored, because what is ignored stays
-// so in every child; and what was ignored from the start stays so, as it would without a helper.
+// so in every child; and what was ignored from the start stays so, as it would without a helper. Go dies of a SIGSEGV
+// that somebody sends it, but not if it is told that the signal is wanted; of its own faults it dies all the same.
 func (h *helperProcess) catch() {
 	signals := make(chan os.Signal, 1)
 	for _, sig := range []syscall.Signal{
-		unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGPIPE,
-		unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGXCPU, unix.SIGXFSZ, unix.SIGCHLD,
+		unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGILL, unix.SIGTRAP, unix.SIGABRT, unix.SIGBUS, unix.SIGFPE,
+		unix.SIGUSR1, unix.SIGSEGV, unix.SIGUSR2, unix.SIGPIPE, unix.SIGALRM, unix.SIGTERM, unix.SIGCHLD, unix.SIGTSTP,
+		unix.SIGTTIN, unix.SIGTTOU, unix.SIGXCPU, unix.SIGXFSZ, unix.SIGVTALRM, unix.SIGIO, unix.SIGPWR, unix.SIGSYS,
 	} {
 		if sig == unix.SIGCHLD || !signal.Ignored(sig) {
 			signal.Notify(signals, sig)

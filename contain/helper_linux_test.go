@@ -14,6 +14,9 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/internal/suite"
 )
 
 // helperKey names, in the environment, the helper that a process of this test binary is to be.
@@ -156,3 +159,41 @@ func basesOf(pid int) []string {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+// outer translates process ids that a child has told us: in a pid namespace, it knows other ones than we do. Only
+// processes that find finds are translated.
+func outer(pids []int, find func() []int) []int {
+	if len(pids) == 0 {
+		return nil
+	}
+	ours := map[int]int{}
+	for _, pid := range find() {
+		text, _ := os.ReadFile("/proc/" + itoa(pid) + "/status")
+		for line := range strings.Lines(string(text)) {
+			if ids, ok := strings.CutPrefix(line, "NSpid:"); ok {
+				words := strings.Fields(ids)
+				inner, _ := strconv.Atoi(words[len(words)-1])
+				ours[inner] = pid
+			}
+		}
+	}
+	var list []int
+	for _, pid := range pids {
+		if translated, ok := ours[pid]; ok {
+			pid = translated
+		}
+		list = append(list, pid)
+	}
+	return list
+}
+
+// requireCgroups skips the spec where there are no cgroups for us.
+func requireCgroups() {
+	GinkgoHelper()
+	for _, rung := range contain.Host().Rungs {
+		if rung.Mechanism == contain.Cgroup2 && !rung.Available {
+			suite.Require(rung.Guarantees)
+			Skip("this host has no cgroups for us")
+		}
+	}
+}

@@ -65,28 +65,37 @@ func startHelper(role string, args []string, flags uintptr, files ...*os.File) (
 	}
 	h.process = newLeader(pid, pidfd)
 	_ = theirs.Close() // so that its death is heard
-	if err := h.greet(); err != nil {
+	sent, err := h.greet()
+	if err == nil && role == roleRelay {
+		err = h.adopted(sent)
+	} else {
+		closeAll(sent)
+	}
+	if err != nil {
 		h.end()
 		return nil, fmt.Errorf("the helper program is not ready: %w", bare(err))
 	}
 	return h, nil
 }
 
-func (h *helper) greet() error {
+// greet waits until the helper is ready, and returns the pidfd of itself that it may send.
+func (h *helper) greet() (pidfd []int, err error) {
 	_ = h.link.file.SetReadDeadline(time.Now().Add(readyBound))
 	m, err := h.link.receive()
 	_ = h.link.file.SetReadDeadline(time.Time{})
-	closeAll(m.files)
+	if err == nil && m.kind != messageReady {
+		err = errMalformed
+	}
+	if err == nil {
+		if errno := (&unpacker{rest: m.body}).number(); errno != 0 {
+			err = syscall.Errno(errno)
+		}
+	}
 	if err != nil {
-		return err
+		closeAll(m.files)
+		return nil, err
 	}
-	if m.kind != messageReady {
-		return errMalformed
-	}
-	if errno := (&unpacker{rest: m.body}).number(); errno != 0 {
-		return syscall.Errno(errno)
-	}
-	return nil
+	return m.files, nil
 }
 
 // alive reports whether the helper still runs.

@@ -33,9 +33,24 @@ type waverer interface {
 	lacks() Guarantee
 }
 
+// A firstProcess is the first process of a tree.
+type firstProcess interface {
+	// id is its process id, as we see it.
+	id() int
+	// done is closed when it has ended.
+	done() <-chan struct{}
+	// poll asks, without blocking, whether it has ended, and how.
+	poll() (ExitStatus, bool)
+	// signal goes by identity, or returns [os.ErrProcessDone].
+	signal(sig syscall.Signal) error
+}
+
+func (l *leader) id() int               { return l.pid }
+func (l *leader) done() <-chan struct{} { return l.ended }
+
 // A tree is one started command with its descendants.
 type tree interface {
-	first() *leader
+	first() firstProcess
 	// strike kills all members at once and does not wait.
 	strike() error
 	// empty reports whether no member is alive; a zombie is not.

@@ -60,7 +60,7 @@ func (h *helper) dieWithWarden() {
 }
 
 var _ = Describe("what a dead owner leaves", func() {
-	BeforeEach(func() { suite.Require(contain.KillTree) })
+	BeforeEach(func() { requireCgroups() })
 
 	sweep := func() {
 		GinkgoHelper()
