@@ -11,15 +11,15 @@ import (
 // and [Child.Close] give up after it, with a [*DrainError].
 const KillBound = 10 * time.Second
 
-// Options say what a group must give. The zero value asks for nothing and takes the strongest mechanism that costs
-// nothing.
+// Options say what a group must give. The zero value asks for nothing and takes the first mechanism that the host
+// has.
 type Options struct {
 	// Require are guarantees without which [New] refuses.
 	Require Guarantee
 	// Limits cap the whole group.
 	Limits Limits
-	// Mechanism is the one to use; where it is not to be had, [New] refuses. By default ("") it is the strongest that
-	// the host has.
+	// Mechanism is the one to use; where it is not to be had, [New] refuses. By default ("") it is the first that
+	// the host has and that gives all that is required.
 	Mechanism Mechanism
 }
 
