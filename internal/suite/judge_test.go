@@ -50,7 +50,7 @@ var cases = map[string]func(){
 }
 
 var (
-	leftProcess = regexp.MustCompile(`left behind: (?:descendant|escaped process) (\d+)`)
+	leftProcess = regexp.MustCompile(`left behind: (?:descendant pid|escaped process) (\d+)`)
 	leftCgroup  = regexp.MustCompile(`left behind: cgroup (.*)`)
 )
 
