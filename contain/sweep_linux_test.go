@@ -3,6 +3,7 @@ package contain_test
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 
@@ -51,6 +52,15 @@ func init() {
 	}
 }
 
+// within makes a helper a member of a cgroup.
+func within(dir string) *syscall.SysProcAttr {
+	GinkgoHelper()
+	fd, err := syscall.Open(dir, syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(syscall.Close, fd)
+	return &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: fd}
+}
+
 // dieWithWarden kills the helper, and before it what would clean up behind it.
 func (h *helper) dieWithWarden() {
 	GinkgoHelper()
@@ -68,11 +78,19 @@ var _ = Describe("what a dead owner leaves", func() {
 	}
 
 	It("is killed and removed by the next process that makes a group", func() {
+		// In a cgroup of its own, where no other program of this machine sweeps in between.
+		dir := specCgroup()
+		in := within(dir)
+		sweep := func() {
+			GinkgoHelper()
+			Expect(startHelper("sweeper", in).rest()).To(Equal([]string{"made"}))
+		}
 		nonce, find := suite.WithNonce()
 		DeferCleanup(reap, find)
-		owner := startHelper("owner", nil, nonce)
+		owner := startHelper("owner", in, nonce)
 		Expect(owner.line()).To(HavePrefix("ready "))
-		bases := basesOf(owner.cmd.Process.Pid)
+		bases, err := filepath.Glob(dir + "/boombox-*")
+		Expect(err).NotTo(HaveOccurred())
 		Expect(bases).To(HaveLen(1))
 
 		sweep()
