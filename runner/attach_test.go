@@ -1,3 +1,4 @@
+//nolint:forbidigo // the clock of a testing/synctest bubble
 package runner_test
 
 import (

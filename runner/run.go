@@ -212,7 +212,7 @@ func (r *run) settle(res result) {
 		}
 	}
 	var at time.Time
-	res.outcome, res.cause, at = r.arbiter.close()
+	res.outcome, at, res.cause = r.arbiter.close()
 	res.program, res.timeout, res.idle = r.program, r.timeout, r.idle
 	res.duration, res.settled = at.Sub(r.started), time.Since(r.started)
 	res.stdout = r.pumps[Stdout].captured(Stdout)
