@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -164,17 +165,10 @@ func (k *keeper) start(ctx context.Context, spec Spec, leaf int) (*keptLeader, e
 	for _, f := range files {
 		m.files = append(m.files, int(f.Fd()))
 	}
-	body := (*packed)(&m.body)
-	body.text(spec.Path)
-	body.list(spec.Argv.Reveal())
-	body.list(spec.Env.Reveal())
-	body.text(spec.Dir)
-	body.number(truth(leaf >= 0))
+	m.body = packOrder(spec, leaf >= 0)
 
 	answer, err := k.ask(ctx, m, forever, func() { _ = k.say(message{kind: messageStrike}) })
-	for _, f := range files {
-		_ = f.Name() // keeps the descriptors open until here
-	}
+	runtime.KeepAlive(files)
 	if errors.Is(err, unix.E2BIG) || errors.Is(err, unix.EMFILE) {
 		return l, &StartError{Step: StepExec, Err: bare(err)}
 	}
