@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -31,10 +32,20 @@ type keeper struct {
 	// mute is closed when the keeper is not to be asked any more.
 	mute     chan struct{}
 	muteOnce sync.Once
+	// died says that it is mute because it hung up. The kernel closes its socket a moment before it is to be waited for.
+	died atomic.Bool
 }
 
 func newKeeper(h *helper, namespaced bool) *keeper {
 	return &keeper{helper: h, namespaced: namespaced, answers: make(chan message, 1), mute: make(chan struct{})}
+}
+
+// fail notes an error of the socket.
+func (k *keeper) fail(err error) {
+	if errors.Is(err, errHangUp) || errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
+		k.died.Store(true)
+	}
+	k.silence()
 }
 
 func (k *keeper) silence() { k.muteOnce.Do(func() { close(k.mute) }) }
@@ -53,7 +64,7 @@ func (k *keeper) listen(l *keptLeader) {
 	for {
 		m, err := k.link.receive()
 		if err != nil {
-			k.silence()
+			k.fail(err)
 			l.orphaned()
 			return
 		}
@@ -89,7 +100,7 @@ func (k *keeper) say(m message) error {
 	_ = k.link.file.SetWriteDeadline(time.Now().Add(answerBound))
 	err := k.link.send(m)
 	if err != nil && !errors.Is(err, unix.E2BIG) && !errors.Is(err, unix.EMFILE) {
-		k.silence() // half a message may be sent
+		k.fail(err) // half a message may be sent
 		return errMute
 	}
 	return err
