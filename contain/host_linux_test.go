@@ -52,7 +52,12 @@ var _ = Describe("the host", func() {
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(g.Close)
 		Expect(g.Mechanism()).To(Equal(best.Mechanism))
-		Expect(g.Guarantees()).To(Equal(best.Guarantees))
+		const caps = contain.CapMemory | contain.CapProcesses | contain.CapCPU
+		Expect(g.Guarantees()).To(Equal(best.Guarantees&^caps), "of caps it has those that it is asked for")
+		required, err := contain.New(contain.Options{Require: best.Guarantees})
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(required.Close)
+		Expect(required.Guarantees()).To(Equal(best.Guarantees))
 	})
 
 	It("has every mechanism's guarantees, reasons and remedies", func() {
@@ -61,9 +66,16 @@ var _ = Describe("the host", func() {
 		for _, rung := range report.Rungs {
 			Expect(rung.Available).To(Equal(rung.Reason == ""))
 		}
-		Expect(report.Rungs[0]).To(And(
-			HaveField("Mechanism", contain.Cgroup2), HaveField("Guarantees", contain.KillTree|contain.KillForkBomb),
-		))
+		Expect(report.Rungs[0].Mechanism).To(Equal(contain.Cgroup2))
+		has := report.Rungs[0].Guarantees
+		Expect(has.Has(contain.KillTree | contain.KillForkBomb)).To(BeTrue())
+		for _, refused := range report.Rungs[0].Refused {
+			Expect(refused.Detail).NotTo(BeEmpty())
+			has |= map[contain.LimitKind]contain.Guarantee{
+				contain.LimitMemory: contain.CapMemory, contain.LimitProcesses: contain.CapProcesses, contain.LimitCPU: contain.CapCPU,
+			}[refused.Kind]
+		}
+		Expect(has.Has(contain.CapMemory | contain.CapProcesses | contain.CapCPU)).To(BeTrue(), "it has every cap, or says why not")
 		Expect(report.Rungs[1]).To(And(
 			HaveField("Mechanism", contain.ProcessGroup), HaveField("Guarantees", contain.Guarantee(0)), HaveField("Available", true),
 		))

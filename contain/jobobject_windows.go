@@ -34,7 +34,15 @@ func (jobObject) probe() Rung {
 	return r
 }
 
-func (jobObject) open() (place, error) { return jobObjectPlace{}, nil }
+func (jobObject) open(opts Options) (place, error) {
+	if refused := opts.Limits.unenforceable("the caps of a job object are not built yet"); refused != nil {
+		return nil, refused
+	}
+	if opts.Parent != "" {
+		return nil, errors.New("it is not held by a cgroup")
+	}
+	return jobObjectPlace{}, nil
+}
 
 func newJob() (windows.Handle, error) {
 	// No security attributes: an inherited job handle would keep the job from dying with us.

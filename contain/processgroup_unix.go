@@ -17,7 +17,15 @@ type processGroup struct{}
 
 func (processGroup) probe() Rung { return Rung{Mechanism: ProcessGroup, Available: true} }
 
-func (processGroup) open() (place, error) { return processGroupPlace{}, nil }
+func (processGroup) open(opts Options) (place, error) {
+	if refused := opts.Limits.unenforceable("a process group caps nothing"); refused != nil {
+		return nil, refused
+	}
+	if opts.Parent != "" {
+		return nil, errors.New("it is not held by a cgroup")
+	}
+	return processGroupPlace{}, nil
+}
 
 type processGroupPlace struct{}
 
