@@ -243,4 +243,3 @@ func sweepV1(dir string, condemned func(owner) bool) {
 		}
 	}
 }
-

@@ -380,23 +380,16 @@ func (p *cgroup2Place) try(ctx context.Context, spec Spec) (*cgroup2Tree, error)
 	if bornDead(t.leader.pid) {
 		return t, &StartError{Step: StepTree, Err: errBornDead}
 	}
-	return t, nil
+	return t, confine(t.leader, spec)
 }
 
 // spawn starts spec among the group's caps.
 func (p *cgroup2Place) spawn(ctx context.Context, spec Spec, attr *syscall.SysProcAttr) (l *leader, err error) {
 	if p.caps == nil {
-		return spawn(ctx, spec, attr)
+		return spawn(ctx, spec, attr, nil)
 	}
 	before := p.caps.refusals()
-	if p.caps.gate == nil {
-		l, err = spawn(ctx, spec, attr)
-	} else {
-		err = p.caps.gate.spawn(func() (err error) {
-			l, err = spawn(ctx, spec, attr)
-			return err
-		})
-	}
+	l, err = spawn(ctx, spec, attr, p.caps.gate)
 	if hit := p.caps.hit(err, before); hit != nil {
 		err = &StartError{Step: StepTree, Err: hit}
 	}

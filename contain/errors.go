@@ -70,6 +70,8 @@ const (
 	StepTree StartStep = "make the tree"
 	// StepDir: entering the working directory.
 	StepDir StartStep = "enter the directory"
+	// StepConfine: taking from the child what the [Spec] says it is not to have.
+	StepConfine StartStep = "confine the program"
 	// StepExec: creating the process and executing the program.
 	StepExec StartStep = "execute the program"
 )

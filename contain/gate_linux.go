@@ -34,32 +34,29 @@ type gate struct {
 // gateRetries bounds how often a start is tried again that another start may have got in the way of.
 const gateRetries = 16
 
-// spawn runs f on a thread that is in the group. f reports an error of the start.
-func (g *gate) spawn(f func() error) error {
-	var err error
-	onThread(func() (clean bool) {
-		in := 0
-		defer func() {
-			// Backwards: out of the processor's cap first, which may make the thread wait.
-			for clean = true; in > 0; in-- {
-				clean = g.leave(in-1) == nil && clean
-			}
-		}()
-		for ; in < len(g.dirs); in++ {
-			if enterErr := g.enter(in); enterErr != nil {
-				err = &StartError{Step: StepTree, Err: bare(enterErr)}
-				return
-			}
+// through takes the thread that calls it into the group, calls f there, and takes it home. f reports an error of the
+// start. The thread must be locked, and not the first one. home is false if the thread could not go back: then it must
+// end.
+func (g *gate) through(f func() error) (home bool, err error) {
+	in := 0
+	defer func() {
+		// Backwards: out of the processor's cap first, which may make the thread wait.
+		for home = true; in > 0; in-- {
+			home = g.leave(in-1) == nil && home
 		}
-		for range gateRetries {
-			before := g.count()
-			if err = f(); !errors.Is(err, syscall.EAGAIN) || g.count() == before {
-				return
-			}
+	}()
+	for ; in < len(g.dirs); in++ {
+		if err := g.enter(in); err != nil {
+			return home, &StartError{Step: StepTree, Err: bare(err)}
 		}
-		return
-	})
-	return err
+	}
+	for range gateRetries {
+		before := g.count()
+		if err = f(); !errors.Is(err, syscall.EAGAIN) || g.count() == before {
+			break
+		}
+	}
+	return home, err
 }
 
 func (g *gate) count() uint64 {

@@ -151,3 +151,8 @@ func basesOf(pid int) []string {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+func readFile(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	return string(text), err
+}

@@ -75,7 +75,7 @@ var _ = Describe("the host", func() {
 				contain.LimitMemory: contain.CapMemory, contain.LimitProcesses: contain.CapProcesses, contain.LimitCPU: contain.CapCPU,
 			}[refused.Kind]
 		}
-		Expect(has.Has(contain.CapMemory | contain.CapProcesses | contain.CapCPU)).To(BeTrue(), "it has every cap, or says why not")
+		Expect(has.Has(contain.CapMemory|contain.CapProcesses|contain.CapCPU)).To(BeTrue(), "it has every cap, or says why not")
 		Expect(report.Rungs[1]).To(And(
 			HaveField("Mechanism", contain.ProcessGroup), HaveField("Guarantees", contain.Guarantee(0)), HaveField("Available", true),
 		))

@@ -92,13 +92,18 @@ func (s *site) again(controllers []string, apply bool) (string, *LimitError) {
 
 // realRoot: the root of all cgroups may hold processes and pass controllers on. It is the one without a type.
 func (s *site) realRoot(controllers []string, apply bool) (string, *LimitError) {
-	if _, err := s.fs.Read(filepath.Join(s.own, "cgroup.type")); err != syscall.ENOENT {
+	if !s.isRoot() {
 		return "", nil
 	}
 	if err := s.enable(s.own, controllers, apply); err != nil {
 		return "", err
 	}
 	return s.own, nil
+}
+
+func (s *site) isRoot() bool {
+	_, err := s.fs.Read(filepath.Join(s.own, "cgroup.type"))
+	return err == syscall.ENOENT
 }
 
 func (s *site) alreadyEnabled(controllers []string, _ bool) (string, *LimitError) {

@@ -30,11 +30,15 @@ func (processGroup) open(opts Options) (place, error) {
 type processGroupPlace struct{}
 
 func (processGroupPlace) start(ctx context.Context, spec Spec) (tree, error) {
-	l, err := spawn(ctx, spec, &syscall.SysProcAttr{Setpgid: true})
+	l, err := spawn(ctx, spec, &syscall.SysProcAttr{Setpgid: true}, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &processGroupTree{leader: l}, ctx.Err()
+	err = confine(l, spec)
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return &processGroupTree{leader: l}, err
 }
 
 func (processGroupPlace) doom() {}

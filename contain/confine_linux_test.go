@@ -1,0 +1,75 @@
+package contain_test
+
+import (
+	"bufio"
+	"context"
+	"runtime"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"golang.org/x/sys/unix"
+
+	"github.com/boombox-go/boombox/contain"
+)
+
+var _ = Describe("a child that is confined", func() {
+	var was unix.Rlimit
+
+	BeforeEach(func() {
+		Expect(unix.Getrlimit(unix.RLIMIT_CORE, &was)).To(Succeed())
+		// With a soft limit to lose, as developers have.
+		Expect(unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: was.Max, Max: was.Max})).To(Succeed())
+		DeferCleanup(func() { Expect(unix.Setrlimit(unix.RLIMIT_CORE, &was)).To(Succeed()) })
+	})
+
+	confined := func(m contain.Mechanism, l contain.Limits, change func(*contain.Spec)) string {
+		GinkgoHelper()
+		g, err := contain.New(contain.Options{Mechanism: m, Limits: l})
+		Expect(err).NotTo(HaveOccurred())
+		defer func() { Expect(g.Close()).To(Succeed()) }()
+		spec, stdout, _ := specOf("confined")
+		change(&spec)
+		_, err = g.Start(context.Background(), spec)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(spec.Stdout.Close()).To(Succeed())
+		line, err := bufio.NewReader(stdout).ReadString('\n')
+		Expect(err).NotTo(HaveOccurred())
+		return line
+	}
+
+	everything := func(s *contain.Spec) { s.NewSession, s.NoNewPrivileges, s.NoCoreDumps = true, true, true }
+
+	onEvery("has neither new privileges nor core dumps, and a session of its own", func(m contain.Mechanism) {
+		Expect(confined(m, contain.Limits{}, everything)).To(Equal("privileges=1 core=0/0 session=true\n"))
+		Expect(confined(m, contain.Limits{}, func(*contain.Spec) {})).To(And(
+			HavePrefix("privileges=0 "), Not(ContainSubstring("core=0/0")), HaveSuffix(" session=false\n"),
+		), "the control: it has them if nothing is said, and this program is as it was")
+	})
+
+	It("is born among caps, too", func() {
+		if !contain.Host().Guarantees().Has(contain.CapProcesses) {
+			Skip("this host caps no processes")
+		}
+		Expect(confined("", contain.Limits{Processes: 50}, everything)).To(Equal("privileges=1 core=0/0 session=true\n"))
+	})
+
+	It("leaves this program's threads and limits as they were", func() {
+		before := runtime.NumGoroutine()
+		for range 4 {
+			confined(mechanisms()[0], contain.Limits{}, everything)
+		}
+		for _, task := range ownTasks() {
+			text, err := readFile("/proc/self/task/" + task + "/status")
+			if err == nil { // or the thread has ended, as it should
+				Eventually(func() string {
+					text, _ = readFile("/proc/self/task/" + task + "/status")
+					return text
+				}).Should(Or(BeEmpty(), ContainSubstring("NoNewPrivs:\t0\n")))
+			}
+		}
+		var now unix.Rlimit
+		Expect(unix.Getrlimit(unix.RLIMIT_CORE, &now)).To(Succeed())
+		Expect(now).To(Equal(unix.Rlimit{Cur: was.Max, Max: was.Max}))
+		Eventually(runtime.NumGoroutine).Should(BeNumerically("<=", before+1))
+	})
+})
