@@ -29,12 +29,16 @@ var ofRuns = map[string]func() types.GomegaMatcher{
 	"BeContainedBy":  func() types.GomegaMatcher { return BeContainedBy(contain.Cgroup2) },
 	"HaveReapedTree": func() types.GomegaMatcher { return HaveReapedTree() },
 	"HaveSurvivors":  func() types.GomegaMatcher { return Not(HaveSurvivors()) },
+	"HaveHitLimit":   func() types.GomegaMatcher { return Not(HaveHitLimit(contain.LimitProcesses)) },
+	"EnforceLimit":   func() types.GomegaMatcher { return EnforceLimit(contain.LimitProcesses) },
+	"HavePeak":       func() types.GomegaMatcher { return HavePeak(contain.LimitProcesses, 7) },
 }
 
 // What the doc comments promise to accept.
 var (
 	_ Run      = (*runner.Process)(nil)
 	_ Tree     = (*contain.Group)(nil)
+	_ Gauge    = (*contain.Group)(nil)
 	_ Playbook = (*fake.Runner)(nil)
 	_ Playbook = (*cassette.Player)(nil)
 )

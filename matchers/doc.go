@@ -11,7 +11,8 @@
 //
 // A matcher about a run takes a [*runner.Result]; a [*runner.Process], or any [Run], that is over; and an error that
 // holds a [*runner.ExitError] or a [*runner.CancelError]. Results of real, replayed and scripted runs are alike.
-// [BeContainedBy] and [HaveSurvivors] also take a [*contain.Group], or any [Tree], and look at it as it is now.
+// [BeContainedBy] and [HaveSurvivors] also take a [*contain.Group], or any [Tree], and look at it as it is now; so do
+// [HaveHitLimit], [EnforceLimit] and [HavePeak], which take any [Gauge].
 //
 // Anything else, and a nil pointer, is an error that names what is accepted. So are a run that is not over, as a
 // [*NotSettledError], and a question about a tree where there never was one. An error fails Expect in both directions:
