@@ -27,7 +27,7 @@ func (s *recording) existing() (*parsed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (it is not recorded over; remove it to record anew)", at(s.file.path, err))
 	}
-	if s.extend && !slices.Equal(old.tokens, s.tokens) {
+	if s.extend && slices.ContainsFunc(old.tokens, func(t token) bool { return !slices.Contains(s.tokens, t) }) {
 		return nil, fmt.Errorf("%w: %q has other tokens than are registered, and nothing can be added to it", ErrToken, s.file.path)
 	}
 	return old, nil
@@ -40,44 +40,128 @@ func (s *recording) assemble() (*parsed, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parsed{path: s.file.path, tokens: s.tokens}
-	p.header = appendTokens(fmt.Appendf(nil, "cassette %d\n", Version), s.tokens)
+	p := &parsed{path: s.file.path}
+	if s.extend && old != nil {
+		p.runs = append(p.runs, old.runs...)
+		p.masked = old.masked
+	}
+	first := len(p.runs)
+	if p.runs, err = s.append(p.runs, old); err != nil {
+		return nil, err
+	}
+	for i := range p.runs[first:] {
+		p.masked = p.masked || p.runs[first+i].masked
+	}
+	for i := range p.runs {
+		p.runs[i].masked = p.masked // what is kept from the file has the same words
+	}
+	for _, t := range s.tokens {
+		if s.words.used(t) || s.extend && old != nil && slices.Contains(old.tokens, t) {
+			p.tokens = append(p.tokens, t)
+		}
+	}
+	if err := s.undeclared(old, p.tokens); err != nil {
+		return nil, err
+	}
+	p.header = appendTokens(fmt.Appendf(nil, "cassette %d\n", Version), p.tokens)
+	if p.masked {
+		p.header = appendRedact(p.header)
+	}
 	if old != nil {
 		p.header = append(p.header, old.extensions()...)
 	}
-	if s.extend && old != nil {
-		p.runs = append(p.runs, old.runs...)
-	}
-	first := len(p.runs)
-	for i, t := range s.takes {
-		d, err := s.draft(t)
-		if err == nil && d != nil {
-			var run runText
-			if run, err = readRun(d.append(nil, s.words), defaultLimits); err == nil {
-				p.runs = append(p.runs, run)
-			}
-		}
-		if err != nil {
-			return nil, &RecordError{Run: i + 1, Program: programOf(t.argv), Err: err}
-		}
-	}
-	if old != nil && !s.extend && slices.Equal(old.tokens, s.tokens) {
-		keepTexts(old.runs, p.runs[first:])
+	if old != nil && !s.extend && slices.Equal(old.tokens, p.tokens) {
+		p.runs = append(p.runs[:first], keepTexts(old.runs, p.runs[first:], s.matchers)...)
 	}
 	if len(p.runs) > MaxRuns {
 		return nil, fmt.Errorf("%w: more than %d runs", ErrTooLarge, MaxRuns)
 	}
-	line := 1 + bytes.Count(p.header, []byte{'\n'})
-	p.size = len(p.header)
-	for i := range p.runs {
-		p.runs[i].line = line
-		line += bytes.Count(p.runs[i].text, []byte{'\n'})
-		p.size += len(p.runs[i].text)
-	}
+	p.settle()
 	if p.size > MaxFile-128 {
 		return nil, fmt.Errorf("%w: the recording is longer than %d bytes", ErrTooLarge, MaxFile)
 	}
 	return p, nil
+}
+
+// undeclared refuses to add a token to a file whose runs have text of that form, which would come to mean the token.
+func (s *recording) undeclared(old *parsed, tokens []token) error {
+	if old == nil || !s.extend {
+		return nil
+	}
+	for _, t := range tokens {
+		if !slices.Contains(old.tokens, t) && bytes.Contains(old.body(nil), []byte(t.bare())) {
+			return fmt.Errorf("%w: %q has text that reads like <%s>, and that token cannot be added to it", ErrToken, s.file.path, t.bare())
+		}
+	}
+	return nil
+}
+
+// append adds what was recorded to runs. Each run is masked that something was redacted in.
+func (s *recording) append(runs []runText, old *parsed) ([]runText, error) {
+	redactor := s.guard.redactor()
+	if redactor != nil && s.extend && old != nil {
+		redactor.reserve(old.body(nil))
+	}
+	permits := permitsOf(old, s.matchers)
+	for i, t := range s.takes {
+		d, err := s.draft(t)
+		if err == nil && d == nil {
+			continue
+		}
+		if redactor != nil {
+			redactor.used = false
+		}
+		var run runText
+		if err == nil {
+			run, err = s.write(d, redactor, permits)
+		}
+		if err != nil {
+			return nil, &RecordError{Run: i + 1, Program: programOf(t.argv), Err: err}
+		}
+		run.masked = redactor != nil && redactor.used
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+// write makes the text of one run. What the same run in the old file allows is allowed again.
+func (s *recording) write(d *draft, redactor *redactor, permits *index) (runText, error) {
+	clean, err := redactor.draft(d, [2][]string{})
+	if err != nil {
+		return runText{}, err
+	}
+	run, err := readRun(clean.append(nil, s.words), defaultLimits)
+	if err != nil || permits == nil || redactor == nil {
+		return run, err
+	}
+	run.masked = true
+	c := adapt(s.matchers, run.call())
+	at := permits.claim(&c, c.hash(permits.seed), nil, 1)
+	if at < 0 {
+		return run, nil
+	}
+	if clean, err = redactor.draft(d, permits.runs[at].allowedOutput()); err != nil {
+		return runText{}, err
+	}
+	return readRun(append(clean.append(nil, s.words), permits.runs[at].allowLines()...), defaultLimits)
+}
+
+// permitsOf are the runs of the old file that allow a rule something, nil when there is none.
+func permitsOf(old *parsed, matchers []programMatcher) *index {
+	if old == nil {
+		return nil
+	}
+	var runs []runText
+	for i := range old.runs {
+		if r := old.runs[i]; len(r.allowances()) > 0 {
+			r.masked = true
+			runs = append(runs, r)
+		}
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	return newIndex(runs, matchers)
 }
 
 // extensions are the x- lines of the header.
@@ -102,15 +186,24 @@ func readRun(text []byte, lim limits) (runText, error) {
 
 // keepTexts gives each run that was recorded before, with the same key, content and outcome, its old text back: its
 // old arrival times, extensions and program path. What did not change then does not show in a diff.
-func keepTexts(old, runs []runText) {
-	index := newIndex(old)
+// Runs that repeat what an old run with a line "repeat" says are that one run.
+func keepTexts(old, runs []runText, matchers []programMatcher) []runText {
+	index := newIndex(old, matchers)
+	kept := runs[:0]
 	for i := range runs {
-		c := runs[i].call()
-		at := index.claim(&c, c.hash(index.seed), func(*runText) bool { return true }, 1)
-		if at >= 0 && old[at].sameContent(&runs[i]) {
-			runs[i] = old[at]
+		c := adapt(matchers, runs[i].call())
+		at := index.claim(&c, c.hash(index.seed), nil, 1)
+		run := runs[i]
+		if at >= 0 && old[at].sameContent(&run) {
+			if index.times[at] > 1 {
+				continue
+			}
+			run = old[at]
+			run.masked = runs[i].masked
 		}
+		kept = append(kept, run)
 	}
+	return kept
 }
 
 // sameContent compares what a run says besides its key and its tape.

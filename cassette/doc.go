@@ -34,9 +34,26 @@
 // run has the same key, content and outcome, it keeps its old text, so that a diff shows what changed and nothing else;
 // and a file that would not change is not touched. Extension lines (x-note and the like) are yours, and are kept.
 //
-// Recorded are arguments, directory, input, output and outcome, as they are. Of the environment only the names of the
-// variables that the command sets or removes are kept: no value, no digest of one. Anything else that is secret - an argument, a
-// line of output - is in the file: look before you commit it.
+// Recorded are arguments, directory, input, output and outcome. Of the environment only the names of the
+// variables that the command sets or removes are kept: no value, no digest of one.
+//
+// # Secrets
+//
+// What looks like a secret does not reach the file: <redacted:rule:1> stands in its place, in arguments, directory, input, output and
+// start errors. The recorded caller sees the real output. Looked for are the values of environment variables whose names say
+// that they are secret, ours and the command's; what [WithSecret] registers, as it is and in base64, in hexadecimal, and escaped for URLs,
+// JSON, HTML, Go and shells; and what the rules of [RuleSet] know: tokens of forges, clouds and registries, JWTs, private keys,
+// passwords in URLs, Authorization and Cookie headers, .netrc, values behind --password, --token and the like, and what
+// base64 holds of all that. Output is looked at as a whole, so that a secret cut by chunks is found. [WithHooks] has your own rules,
+// [WithLengthsKept] suits protocols that count bytes, [WithoutRule] and [WithoutRedaction] waive.
+//
+// Replay treats the call in the same way, so the same call with another secret is answered. A secret that no rule knows must be
+// registered there too.
+//
+// At last the finished file is scanned, fields and bytes, by the same rules. A finding refuses the save with a [*SecretError] that names rule,
+// run and place. A line "x-allow RULE PLACE" in the run accepts a false alarm. [Tape.Scan] and [Tape.Scrub] do both to files that
+// exist. What no rule knows, what is compressed or encrypted, and what a child writes elsewhere is not found: look before you
+// commit.
 //
 // # Modes
 //
@@ -49,7 +66,7 @@
 //
 // A call is answered by the first unplayed run with the same program (its base name, without ".exe"), arguments, input and
 // directory, where one is set. Environment, timeouts and output policies do not matter. Each run is played once: a loop that asks
-// once too often is told so. Inputs that differ each time are registered with [WithToken], when recording and when
+// once too often is told so; a line "repeat 3", "repeat *" or "optional" in the run says otherwise, and [WithOrder] wants the order of the file. Inputs that differ each time are registered with [WithToken], when recording and when
 // replaying; in the file they are tokens, and in replayed output they are the live values.
 //
 // # Misses
@@ -79,7 +96,7 @@
 // # Where it is proven
 //
 // The specs of this package hold the words above: "What is written" every byte and outcome, "Reading a file" strictness, "A
-// recorder", "A player", "A miss", "Tokens" and "Open" what their names say, "Saving" privacy, links, locks and kills at random instants
+// recorder", "A player", "A miss", "Tokens" and "Open" what their names say, "Redaction" the rules, the canaries and the final scan, "Saving" privacy, links, locks and kills at random instants
 // (with an in-place writer that does lose files, as the control), "Secrets" the printers, "Conformance" that recording and replaying
 // pass the specs of runner/runnertest.
 package cassette

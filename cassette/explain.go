@@ -51,6 +51,9 @@ func explain(e *MissError, called *call, nearest []call) string {
 			describeDifference(line, d, &nearest[i], called)
 		}
 	}
+	if len(e.Matchers) > 0 {
+		line("matchers", "%s", strings.Join(e.Matchers, ", "))
+	}
 	if e.Cause != "" {
 		line("cause", "%s", e.Cause)
 	}

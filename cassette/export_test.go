@@ -92,6 +92,16 @@ func Unquote(s []byte) (data []byte, length int, problem string) {
 // EscapedLen is the length that the choice of an encoding goes by.
 func EscapedLen(data []byte) (int, bool) { return escapedLen(data) }
 
+// Redact redacts one text, and moves the marks.
+func Redact(data []byte, marks []int, opts ...Option) ([]byte, []int) {
+	o, err := gather(opts)
+	if err != nil {
+		panic(err)
+	}
+	g := newGuard(o.redaction)
+	return g.redactor().text(data, marks, g.keepLength, nil), marks
+}
+
 // ParseLimited is Parse with other caps.
 func ParseLimited(data []byte, file, run, line, runs int) error {
 	_, err := parse(data, limits{file, run, line, runs}, mustFit)

@@ -29,7 +29,7 @@ func ForTest(tb contain.TB, opts ...Option) *Deck {
 // OpenForTest is [ForTest] with a path of your own.
 func OpenForTest(tb contain.TB, path string, opts ...Option) *Deck {
 	tb.Helper()
-	opts = append([]Option{WithHint(hintFor(tb.Name()))}, opts...)
+	opts = append([]Option{WithHint(hintFor(tb.Name())), withTempDir(tb.TempDir)}, opts...)
 	deck, err := Open(path, opts...)
 	if err != nil {
 		tb.Fatalf("no cassette for this test: %v", err)

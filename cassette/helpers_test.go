@@ -90,3 +90,12 @@ func names(dir string) []string {
 	}
 	return list
 }
+
+// edit replaces the first old in a file by text, and seals it.
+func edit(path, old, text string) {
+	GinkgoHelper()
+	Expect(contents(path)).To(ContainSubstring(old))
+	data, err := cassette.Reseal([]byte(strings.Replace(contents(path), old, text, 1)))
+	Expect(err).NotTo(HaveOccurred())
+	Expect(os.WriteFile(path, data, 0o600)).To(Succeed())
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"slices"
 
 	"github.com/boombox-go/boombox/runner"
 )
@@ -19,18 +20,44 @@ type call struct {
 	inherit bool
 }
 
-// callOf reads cmd. The input of a reader is taken, so that the command cannot be started any more.
-func callOf(cmd *runner.Cmd, stdin []byte, t translator) call {
-	c := call{argv: cmd.Argv(), dir: cmd.Dir, stdin: stdin, inherit: cmd.Stdin.Kind() == runner.StdinInherit}
-	if t.none() {
-		return c
+// callOf is the call that cmd is, in live words.
+func callOf(cmd *runner.Cmd, stdin []byte) call {
+	return call{argv: cmd.Argv(), dir: cmd.Dir, stdin: stdin, inherit: cmd.Stdin.Kind() == runner.StdinInherit}
+}
+
+// inFile is the call in the words of the file: redacted, then with tokens.
+func (c call) inFile(r *redactor, t translator) (call, error) {
+	if r != nil {
+		var err error
+		if c.argv, c.dir, c.stdin, err = r.call(c.argv, c.dir, c.stdin); err != nil {
+			return c, err
+		}
 	}
+	if t.none() {
+		return c, nil
+	}
+	c.argv = slices.Clone(c.argv)
 	for i, arg := range c.argv {
 		c.argv[i] = string(t.toFile([]byte(arg), nil))
 	}
 	c.dir = string(t.toFile([]byte(c.dir), nil))
 	c.stdin = t.toFile(c.stdin, nil)
+	return c, nil
+}
+
+// canonical is the call as it is matched where placeholders stand for whatever they replaced.
+func (c call) canonical() call {
+	c.argv = slices.Clone(c.argv)
+	for i, arg := range c.argv {
+		c.argv[i] = string(canonical([]byte(arg)))
+	}
+	c.dir, c.stdin = string(canonical([]byte(c.dir))), canonical(c.stdin)
 	return c
+}
+
+func (c *call) equal(other *call) bool {
+	return c.inherit == other.inherit && c.dir == other.dir && bytes.Equal(c.stdin, other.stdin) &&
+		programOf(c.argv) == programOf(other.argv) && slices.Equal(c.argv[1:], other.argv[1:])
 }
 
 // readStdin reads the whole input of a command, until ctx ends. Inherited input is nobody's to read, and a file that
@@ -101,11 +128,19 @@ func (c *call) hash(seed maphash.Seed) uint64 {
 
 // call is what the run is matched by.
 func (r *runText) call() call {
-	return call{argv: r.argv(), dir: r.dir(), stdin: r.stream(secIn), inherit: r.inherit}
+	c := call{argv: r.argv(), dir: r.dir(), stdin: r.stream(secIn), inherit: r.inherit}
+	if r.masked {
+		return c.canonical()
+	}
+	return c
 }
 
 // answers reports whether the run was recorded of this very call.
 func (r *runText) answers(c *call) bool {
+	if r.masked {
+		recorded := r.call()
+		return recorded.equal(c)
+	}
 	if r.argc != len(c.argv) || r.inherit != c.inherit || r.size[0] != len(c.stdin) || (r.start[secDir] == 0) != (c.dir == "") {
 		return false
 	}

@@ -21,6 +21,8 @@ const (
 	MissMismatch MissClass = "mismatch"
 	// MissExhausted: every run of this very call is played already.
 	MissExhausted MissClass = "exhausted"
+	// MissOutOfOrder: the run of this very call is there, and others come before it.
+	MissOutOfOrder MissClass = "out of order"
 	// MissTruncated: the run of this very call is there, and the cassette does not hold as much of its output as the
 	// command would keep.
 	MissTruncated MissClass = "truncated"
@@ -46,6 +48,8 @@ type MissError struct {
 	Nearest []Candidate
 	// Cause is the most likely cause in words, "" when no rule knows one.
 	Cause string
+	// Matchers are the names of those in force for the program; see [WithMatchers].
+	Matchers []string
 	// Hint is the command that records anew.
 	Hint string
 
@@ -154,23 +158,20 @@ func (s *playing) miss(c call) *MissError {
 	e := &MissError{
 		Program: programOf(c.argv), Path: s.tape.path, Mode: s.from.mode, Origin: s.from.origin, Call: s.calls,
 		Runs: len(s.index.runs), Played: len(s.index.runs) - left, NextUnplayed: next, Hint: s.hint,
+		Matchers: namesFor(s.index.matchers, programOf(c.argv)),
 	}
-	type ranked struct {
-		Candidate
-		run *runText
-	}
-	var same []ranked
+	var same []Candidate
 	for i := range s.index.runs {
 		r := &s.index.runs[i]
-		recorded := r.call()
+		recorded := s.index.call(i)
 		if programOf(recorded.argv) != e.Program {
 			continue
 		}
-		same = append(same, ranked{Candidate{
+		same = append(same, Candidate{
 			Run: i + 1, Line: r.line, Played: int(s.index.played[i]), Differences: differences(&recorded, &c),
-		}, r})
+		})
 	}
-	slices.SortStableFunc(same, func(a, b ranked) int {
+	slices.SortStableFunc(same, func(a, b Candidate) int {
 		if d := len(a.Differences) - len(b.Differences); d != 0 {
 			return d
 		}
@@ -179,8 +180,8 @@ func (s *playing) miss(c call) *MissError {
 	same = same[:min(len(same), maxCandidates)]
 	var shown []call
 	for _, r := range same {
-		e.Nearest = append(e.Nearest, r.Candidate)
-		shown = append(shown, r.run.call())
+		e.Nearest = append(e.Nearest, r)
+		shown = append(shown, s.index.call(r.Run-1))
 	}
 	switch {
 	case len(s.index.runs) == 0:
@@ -189,13 +190,25 @@ func (s *playing) miss(c call) *MissError {
 		e.Class = MissNoSuchProgram
 	case len(same[0].Differences) > 0:
 		e.Class, e.Cause = MissMismatch, likelyCause(&shown[0], &c, same[0].Differences)
+	case s.order == Strict && !s.index.spent(same[0].Run-1) && !s.index.due(same[0].Run-1):
+		e.Class, e.Cause = MissOutOfOrder, fmt.Sprintf("the order is strict, and run %d has still to be played", next)
 	case same[0].Played == 0:
 		e.Class, e.Cause = MissTruncated, "the cassette holds a part of the output only, and the command asks for more"
 	default:
 		e.Class, e.Cause = MissExhausted, "the call was made more often than it was recorded"
 	}
-	e.explain = func() string { return explain(e, &c, shown) }
+	e.explain = func() string { return explain(e, s.shown(c), shown) }
 	return e
+}
+
+// shown is a call as an explanation may show it: without secrets, whatever the file holds.
+func (s *playing) shown(c call) *call {
+	if s.tape.masked || s.guard == nil {
+		return &c
+	}
+	r := s.guard.redactor()
+	c.argv, c.dir, c.stdin = r.argv(c.argv), string(r.text([]byte(c.dir), nil, false, nil)), r.text(c.stdin, nil, false, nil)
+	return &c
 }
 
 // differences compares what is matched, in the order of the file. Both programs are the same.

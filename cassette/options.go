@@ -15,6 +15,12 @@ type options struct {
 	hint       string
 	cancelled  bool
 	extend     bool
+	redaction  redaction
+	order      Order
+	matchers   []programMatcher
+	// paths says that the usual paths become tokens, tempDir how the test's own is had.
+	paths   bool
+	tempDir func() string
 }
 
 func gather(opts []Option) (options, error) {
@@ -23,6 +29,9 @@ func gather(opts []Option) (options, error) {
 		if err := opt(&o); err != nil {
 			return o, err
 		}
+	}
+	if o.paths {
+		o.values = append(o.values, usualPaths(o)...)
 	}
 	return o, nil
 }
@@ -51,11 +60,28 @@ func WithPace(p Pace) Option {
 // WithToken registers a value that is different each time, such as the test's temporary directory, under a name. A
 // file then has <name:1> wherever the value occurs in an argument, the directory, input or output; a second value of
 // the same name is <name:2>. At replay the token turns into the value that is registered then. The longest value is
-// looked for first. It conflicts with a value of fewer than 4 bytes and with the same value given twice ([ErrToken]).
+// looked for first. Where it is escaped for JSON or a URL, or its slashes are turned, a file has <name:1:json> and so on. It conflicts with a value of fewer than 4 bytes and with the same value given twice ([ErrToken]).
 //
 // A cassette says which tokens it uses, and is played only where all of them have a value.
 func WithToken(name, value string) Option {
 	return func(o *options) (err error) { o.values, err = register(o.values, name, value); return err }
+}
+
+// Order says in which order the runs of a cassette may be called for.
+type Order int
+
+// The orders.
+const (
+	// PerKey answers the calls of one key in the order of the file, and lets different keys come in any order. It is the
+	// default.
+	PerKey Order = iota
+	// Strict answers calls in the order of the file alone: one that comes too early is a miss of class [MissOutOfOrder].
+	Strict
+)
+
+// WithOrder sets the order of a player. By default it is [PerKey].
+func WithOrder(order Order) Option {
+	return func(o *options) error { o.order = order; return nil }
 }
 
 // DefaultHint is what a miss advises, unless [WithHint] knows better.

@@ -17,6 +17,8 @@ type parsed struct {
 	// header is everything before the first run.
 	header []byte
 	tokens []token
+	// masked says that something was redacted: placeholders then stand for whatever they replaced.
+	masked bool
 	runs   []runText
 	// size is the length of the whole file.
 	size int
@@ -137,6 +139,13 @@ func (p *parser) content() error {
 		}
 		line, ok = p.next()
 	}
+	if sets, found := bytes.CutPrefix(line, []byte("redact ")); ok && found {
+		if !ruleSets(string(sets)) {
+			return p.corrupt("not rule sets: want a name and a number, such as builtin/1")
+		}
+		p.masked = true
+		line, ok = p.next()
+	}
 	for ok && bytes.HasPrefix(line, []byte("x-")) {
 		if len(line) > p.limits.line {
 			return tooLarge(p.line, "line", p.limits.line)
@@ -176,7 +185,7 @@ func outside(line []byte) string {
 		return "conflict marker of an unfinished merge"
 	case bytes.HasPrefix(line, []byte("end ")):
 		return "trailer in the middle of the file"
-	case bytes.HasPrefix(line, []byte("tokens ")), bytes.HasPrefix(line, []byte("x-")):
+	case bytes.HasPrefix(line, []byte("tokens ")), bytes.HasPrefix(line, []byte("redact ")), bytes.HasPrefix(line, []byte("x-")):
 		return "line that belongs before the first run"
 	case len(line) == 0:
 		return "empty line"
@@ -186,7 +195,7 @@ func outside(line []byte) string {
 
 // run reads one run whose first line was just read, and reports whether another begins behind it.
 func (p *parser) run() (more bool, err error) {
-	r := runText{line: p.line}
+	r := runText{line: p.line, masked: p.masked}
 	from := p.start
 	last := secArgv
 	line, ok := p.next()

@@ -15,7 +15,7 @@ import (
 //
 // A call is answered by the first unplayed run with the same key: the base name of the program without ".exe", the
 // arguments, the input and the working directory if one is set. Environment, timeouts and output policies take no part.
-// A run is played once; a call without a run left is a miss, a [*MissError], which the player also keeps.
+// A run is played once, or as often as a line "repeat" in it says; a call without a run left is a miss, a [*MissError], which the player also keeps.
 // Concurrent calls of one key are answered in the order in which they come.
 //
 // The input of a command is read to its end before the run is played. A run that was recorded as cancelled is played
@@ -32,6 +32,8 @@ type playing struct {
 	pace  Pace
 	from  setting
 	hint  string
+	guard *guard
+	order Order
 
 	mu     sync.Mutex
 	index  *index
@@ -55,7 +57,7 @@ func newPlayer(p *parsed, o options, from setting) (*Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &playing{tape: p, words: words, pace: o.pace, from: from, hint: o.hint, index: newIndex(p.runs)}
+	s := &playing{tape: p, words: words, pace: o.pace, from: from, hint: o.hint, index: newIndex(p.runs, o.matchers), guard: newGuard(o.redaction), order: o.order}
 	return &Player{printer{s.describe}, func() *playing { return s }}, nil
 }
 
@@ -75,7 +77,11 @@ func (s *playing) start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, 
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.claim(cmd, callOf(cmd, stdin, s.words))
+	c, err := s.call(cmd, stdin)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.claim(cmd, c)
 	switch {
 	case err != nil:
 		return nil, err
@@ -85,6 +91,26 @@ func (s *playing) start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, 
 		return runner.Settle(cmd, r.finished(s.words)), nil
 	}
 	return fake.Play(context.WithoutCancel(ctx), s.timed(cmd, r), r.script(s.words, s.pace))
+}
+
+// call is what cmd is matched by.
+func (s *playing) call(cmd *runner.Cmd, stdin []byte) (call, error) {
+	c, err := s.inFile(cmd, stdin)
+	return adapt(s.index.matchers, c), err
+}
+
+// inFile is the call in the words of the file. Where something was redacted, or hooks were given, so is the call.
+func (s *playing) inFile(cmd *runner.Cmd, stdin []byte) (call, error) {
+	c := callOf(cmd, stdin)
+	if s.guard == nil || !s.tape.masked && len(s.guard.hooks) == 0 {
+		return c.inFile(nil, s.words)
+	}
+	s.guard.learnEnv(cmd.Env.Reveal())
+	c, err := c.inFile(s.guard.redactor(), s.words)
+	if s.tape.masked {
+		c = c.canonical()
+	}
+	return c, err
 }
 
 // timed is cmd for a run that takes time. Its input is taken out: the player has read it, and a reader can be used
@@ -116,7 +142,9 @@ func (s *playing) claim(cmd *runner.Cmd, c call) (*runText, error) {
 		return nil, ErrClosed
 	}
 	s.calls++
-	serves := func(r *runText) bool { return r.serves(cmd, s.words) }
+	serves := func(i int) bool {
+		return (s.order != Strict || s.index.due(i)) && s.index.runs[i].serves(cmd, s.words)
+	}
 	if i := s.index.claim(&c, hash, serves, s.calls); i >= 0 {
 		return &s.index.runs[i], nil
 	}
@@ -140,8 +168,8 @@ func (p *Player) Unplayed() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []string
-	for i, at := range s.index.played {
-		if at == 0 {
+	for i := range s.index.runs {
+		if !s.index.done(i) {
 			list = append(list, s.describeRun(i))
 		}
 	}

@@ -15,8 +15,8 @@ import (
 // use. Callers see the real processes and their real results; nothing is written before [Recorder.Save].
 //
 // Recorded are the arguments, the working directory if one is set, the names of the environment variables that were set
-// or removed, the input, both output streams to the last byte, and the outcome. Environment values never are. Runs
-// stand in the file in the order in which they were started.
+// or removed, the input, both output streams to the last byte, and the outcome. Environment values never are, and what looks
+// like a secret is redacted when it is saved. Runs stand in the file in the order in which they were started.
 //
 // The input of a command is read to its end before the command is started. Inherited input is not recorded.
 type Recorder struct {
@@ -30,6 +30,9 @@ type recording struct {
 	inner  runner.Runner
 	words  translator
 	tokens []token
+	// guard keeps secrets out of the file, nil when nothing is kept out.
+	guard    *guard
+	matchers []programMatcher
 	// cancelled keeps cancelled runs, extend the runs that the file has.
 	cancelled, extend bool
 
@@ -74,7 +77,7 @@ func newRecorder(path string, inner runner.Runner, o options) (_ *Recorder, err 
 	if inner == nil {
 		inner = runner.Contained{}
 	}
-	s := &recording{inner: inner, cancelled: o.cancelled, extend: o.extend}
+	s := &recording{inner: inner, cancelled: o.cancelled, extend: o.extend, guard: newGuard(o.redaction), matchers: o.matchers}
 	for _, r := range o.values {
 		s.tokens = append(s.tokens, r.token)
 	}
@@ -103,6 +106,9 @@ func (r *Recorder) Start(ctx context.Context, cmd *runner.Cmd) (*runner.Process,
 	t := &take{
 		argv: cmd.Argv(), dir: cmd.Dir, env: cmd.Env.Names(), stdin: stdin, inherit: cmd.Stdin.Kind() == runner.StdinInherit,
 		streams: [2]observed{observe(cmd.Output.Stdout), observe(cmd.Output.Stderr)}, started: time.Now(),
+	}
+	if s.guard != nil {
+		s.guard.learnEnv(cmd.Env.Reveal())
 	}
 	tapped := cmd.Tapped(t.note)
 	if cmd.Stdin.Kind() == runner.StdinReader {
@@ -153,7 +159,8 @@ func (s *recording) begun(t *take, process *runner.Process, err error) {
 // Save writes the file, whole and at once: whoever reads it sees the old one or the new one, and a crash at any
 // instant leaves one of them. It is 0600. Runs that are what the file has already keep their text, arrival times
 // included, and a file that would not change is not touched. A run that is not over is a [*RecordError] that matches
-// [ErrOpenRun], and one that a cassette cannot hold a [*RecordError] that says why; nothing is written then.
+// [ErrOpenRun], and one that a cassette cannot hold a [*RecordError] that says why; a secret that is found in the finished
+// file is a [*SecretError]; nothing is written then.
 //
 // Save can be called again after further runs.
 func (r *Recorder) Save() error {
@@ -167,7 +174,11 @@ func (r *Recorder) Save() error {
 	if err != nil {
 		return err
 	}
-	return s.file.replace(tape.marshal())
+	file := tape.marshal()
+	if found := s.guard.scan(tape, file); len(found) > 0 {
+		return &SecretError{Findings: found}
+	}
+	return s.file.replace(file)
 }
 
 // Tape is what Save would write now.

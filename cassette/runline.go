@@ -23,7 +23,7 @@ func (s section) repeats() bool {
 // add takes one line of a run, without its indentation, and checks it.
 func (r *runText) add(line []byte) (section, string) {
 	tag, payload, spaced := bytes.Cut(line, []byte{' '})
-	if !spaced && string(tag) != "pipes-held" && !isEnding(string(tag)) && !bytes.HasPrefix(tag, []byte("x-")) {
+	if !spaced && string(tag) != "pipes-held" && string(tag) != "optional" && !isEnding(string(tag)) && !bytes.HasPrefix(tag, []byte("x-")) {
 		return secNone, "line that reads neither as a part of a run nor as an extension"
 	}
 	switch string(tag) {
@@ -68,6 +68,23 @@ func (r *runText) add(line []byte) (section, string) {
 		return secCut, r.addCut(string(payload))
 	case "tape":
 		return secTape, r.addTape(payload)
+	case "repeat":
+		if string(payload) == "*" {
+			r.repeat = -1
+			return secRepeat, ""
+		}
+		n, ok := parseInt(string(payload), MaxRuns)
+		if !ok || n < 1 {
+			return secRepeat, "not a number of repetitions, or *"
+		}
+		r.repeat = int32(n)
+		return secRepeat, ""
+	case "optional":
+		r.optional = true
+		if spaced {
+			return secOptional, "text behind optional"
+		}
+		return secOptional, ""
 	case "in-file", "out-file", "err-file":
 		return secNone, "side file, which this reader does not know yet"
 	}

@@ -20,6 +20,8 @@ const (
 	secHeld
 	secCut
 	secTape
+	secRepeat
+	secOptional
 	sections
 )
 
@@ -39,8 +41,13 @@ type runText struct {
 	inherit bool
 	end     ending
 	held    bool
-	cut     [2]cut
-	enc     [3]encoding
+	// repeat is how often the run answers: 0 means once, -1 without end. optional says that it need not be played.
+	repeat   int32
+	optional bool
+	// masked says that placeholders stand for whatever they replaced.
+	masked bool
+	cut    [2]cut
+	enc    [3]encoding
 }
 
 // cut says that the file holds only a part of a stream: its head, or its tail.

@@ -68,14 +68,19 @@ type translator struct {
 
 type boundToken struct {
 	token
-	text  []byte // <name:number>
+	text  []byte // <name:number>, or <name:number:form>
 	value []byte
+	// path says that the value is found as a whole path alone, or the beginning of one.
+	path bool
+	// used is set when the token comes to stand in a file. All spellings share it.
+	used *bool
 }
 
 // registered is a value given with WithToken, numbered among those of the same name.
 type registered struct {
 	token
 	value string
+	path  bool
 }
 
 // bind makes the translator for the given tokens, all of which must have a value.
@@ -86,8 +91,13 @@ func bind(tokens []token, values []registered) (translator, error) {
 		if i < 0 {
 			return t, fmt.Errorf("%w: nothing was registered for <%s>, which the cassette uses", ErrToken, want.bare())
 		}
-		t.bound = append(t.bound, boundToken{want, []byte("<" + want.bare() + ">"), []byte(values[i].value)})
+		used := new(bool)
+		for _, s := range spellingsOf(values[i].value) {
+			text := "<" + want.bare() + s.form + ">"
+			t.bound = append(t.bound, boundToken{want, []byte(text), []byte(s.value), values[i].path, used})
+		}
 	}
+	// Of values of one length the first is taken: the plain spelling stands before the escaped ones.
 	slices.SortStableFunc(t.bound, func(a, b boundToken) int { return len(b.value) - len(a.value) })
 	return t, nil
 }
@@ -109,7 +119,7 @@ func register(values []registered, name, value string) ([]registered, error) {
 			number++
 		}
 	}
-	return append(values, registered{token{name, number}, value}), nil
+	return append(values, registered{token: token{name, number}, value: value}), nil
 }
 
 // none reports whether there is nothing to translate.
@@ -127,17 +137,23 @@ func (t translator) toFile(data []byte, marks []int) []byte {
 	}
 	return rewrite(data, marks, func(from int) (start, end int, with []byte) {
 		start = len(data)
+		var used *bool
 		for i, b := range t.bound {
 			if at[i] < from {
-				at[i] = indexFrom(data, b.value, from)
+				at[i] = b.next(data, from)
 			}
 			if at[i] < start {
 				start, end, with = at[i], at[i]+len(b.value), b.text
+				used = b.used
 			}
 		}
 		if lit, bound, size := t.literal(data[:min(start+1, len(data))], data, from); bound != nil && (lit < start || size > end-start) {
 			text := append([]byte("<!"), data[lit+1:lit+size]...)
+			*bound.used = true
 			return lit, lit + size, text
+		}
+		if used != nil {
+			*used = true
 		}
 		return start, end, with
 	})

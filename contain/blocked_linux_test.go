@@ -3,9 +3,11 @@ package contain_test
 import (
 	"bufio"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -13,66 +15,88 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/internal/suite"
 )
 
-var _ = Describe("a start that blocks", func() {
-	var g *contain.Group
-	var result chan error
-	var find func() []int
-
-	// A child that is cloned into a frozen cgroup stops between fork and exec, and the start with it, as it would on a
-	// file system that does not answer.
-	begin := func(ctx context.Context) {
-		GinkgoHelper()
-		suite.Require(contain.KillTree)
-		// Go forks without letting go of its processor. A collection that wants to stop the world waits for the start, and
-		// everybody else for the collection: then only somebody outside of this process could help.
-		percent := debug.SetGCPercent(-1)
-		DeferCleanup(func() { debug.SetGCPercent(percent) })
-		g = newGroup(contain.Cgroup2)
-		dirs, err := filepath.Glob(ownBases()[0] + "/group-*")
-		Expect(err).NotTo(HaveOccurred())
-		Expect(dirs).To(HaveLen(1))
-		Expect(os.WriteFile(filepath.Join(dirs[0], "cgroup.freeze"), []byte("1"), 0)).To(Succeed())
-
-		var spec contain.Spec
-		spec, _, find = specOf("exit", "0")
-		result = make(chan error, 1)
-		go func() {
-			_, err := g.Start(ctx, spec)
-			result <- err
-		}()
-		Eventually(func() []string {
-			leaves, err := filepath.Glob(dirs[0] + "/leaf-*/cgroup.events")
-			Expect(err).NotTo(HaveOccurred())
-			return leaves
-		}).WithTimeout(bound).Should(ContainElement(WithTransform(os.ReadFile, ContainSubstring("populated 1"))))
-		Consistently(result).WithTimeout(50 * time.Millisecond).ShouldNot(Receive())
+// blockedStart begins a start in a group whose cgroup is frozen, and returns when it blocks. A child that is cloned into
+// a frozen cgroup stops between fork and exec, and the start with it, as it would on a file system that does not answer.
+func blockedStart(ctx context.Context) (g *contain.Group, result chan error, err error) {
+	if g, err = contain.New(contain.Options{Mechanism: contain.Cgroup2}); err != nil {
+		return nil, nil, err
 	}
+	dirs, _ := filepath.Glob(ownCgroup() + "/boombox-*-" + itoa(os.Getpid()) + "-*/group-*")
+	if len(dirs) != 1 {
+		return nil, nil, errors.New("not one group")
+	}
+	if err := os.WriteFile(filepath.Join(dirs[0], "cgroup.freeze"), []byte("1"), 0); err != nil {
+		return nil, nil, err
+	}
+	argv := fixtures.Argv("exit", "0")
+	result = make(chan error, 1)
+	go func() {
+		_, err := g.Start(ctx, contain.Spec{Path: argv[0], Argv: contain.Seal(argv...), Env: contain.Seal(os.Environ()...)})
+		result <- err
+	}()
+	for end := time.Now().Add(bound); ; time.Sleep(time.Millisecond) {
+		leaves, _ := filepath.Glob(dirs[0] + "/leaf-*")
+		if len(leaves) == 1 {
+			if text, _ := os.ReadFile(leaves[0] + "/cgroup.events"); strings.Contains(string(text), "populated 1") {
+				break
+			}
+		}
+		if time.Now().After(end) {
+			return nil, nil, errors.New("nothing was started")
+		}
+	}
+	select {
+	case err := <-result:
+		return nil, nil, fmt.Errorf("the start does not block: %w", err)
+	case <-time.After(50 * time.Millisecond):
+		return g, result, nil
+	}
+}
 
-	It("comes back when its context ends", func() {
+func init() {
+	helpers["blocked"] = func() error {
 		ctx, cancel := context.WithCancel(context.Background())
-		begin(ctx)
+		defer cancel()
+		g, result, err := blockedStart(ctx)
+		if err != nil {
+			return err
+		}
 		cancel()
-		Eventually(result).WithTimeout(bound).Should(Receive(MatchError(context.Canceled)))
-		Expect(find()).To(BeEmpty())
-		Expect(g.Members()).To(BeEmpty())
-	})
+		say("cancelled:", <-result)
+		members, err := g.Members()
+		say("members:", len(members), err)
+		say("closed:", g.Close())
 
-	It("comes back when its group is closed, and holds up nobody else meanwhile", func() {
-		begin(context.Background())
-		other := newGroup(contain.ProcessGroup)
-		spec, _, _ := specOf("exit", "6")
-		c, err := other.Start(context.Background(), spec)
-		Expect(err).NotTo(HaveOccurred())
-		Eventually(c.Exited()).WithTimeout(bound).Should(BeClosed())
-		Expect(g.Members()).To(BeEmpty())
+		if g, result, err = blockedStart(context.Background()); err != nil {
+			return err
+		}
+		other, err := contain.New(contain.Options{Mechanism: contain.ProcessGroup})
+		if err != nil {
+			return err
+		}
+		status, err := runExit(other)
+		say("meanwhile:", status.Code, err, other.Close())
+		say("closed:", g.Close())
+		say("start:", <-result)
+		return nil
+	}
+}
 
-		began := time.Now()
-		Expect(g.Close()).To(Succeed())
-		Expect(time.Since(began)).To(BeNumerically("<", bound))
-		Eventually(result).WithTimeout(bound).Should(Receive(MatchError(contain.ErrClosed)))
+var _ = Describe("a start that blocks", func() {
+	It("comes back when its context ends or its group is closed, and holds up no other", func() {
+		requireCgroups()
+		nonce, find := suite.WithNonce()
+		DeferCleanup(reap, find)
+		// Go forks without letting go of its processor: a garbage collection would wait for the start, and all others for
+		// the collection.
+		Expect(startHelper("blocked", nil, nonce, "GOGC=off").rest()).To(Equal([]string{
+			"cancelled: context canceled", "members: 0 <nil>", "closed: <nil>",
+			"meanwhile: 5 <nil> <nil>", "closed: <nil>", "start: contain: group is closed",
+		}))
 		Expect(find()).To(BeEmpty())
 	})
 })
@@ -120,7 +144,7 @@ var _ = Describe("the first process", func() {
 	})
 
 	It("may be waited for by somebody else, and its cgroup is emptied all the same", func() {
-		suite.Require(contain.KillTree)
+		requireCgroups()
 		g := newGroup(contain.Cgroup2)
 		r := start(g, "doublefork", "leave")
 		Expect(syscall.Wait4(r.PID(), nil, 0, nil)).To(Equal(r.PID()))

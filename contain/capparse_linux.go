@@ -37,7 +37,7 @@ func parseV1Mounts(text []byte, controller string) []cgroupMount {
 	})
 }
 
-var errMalformed = errors.New("malformed cgroup file")
+var errCapFile = errors.New("malformed cgroup file")
 
 // unlimited is a cap that is none.
 const unlimited = math.MaxFloat64
@@ -53,7 +53,7 @@ func parseMax(text []byte) (float64, error) {
 	}
 	n, err := strconv.ParseUint(word, 10, 64)
 	if err != nil {
-		return 0, errMalformed
+		return 0, errCapFile
 	}
 	if n >= v1Unlimited {
 		return unlimited, nil
@@ -65,7 +65,7 @@ func parseMax(text []byte) (float64, error) {
 func parseCPUMax(text []byte) (float64, error) {
 	words := strings.Fields(string(text))
 	if len(words) != 2 {
-		return 0, errMalformed
+		return 0, errCapFile
 	}
 	return cores([]byte(words[0]), []byte(words[1]))
 }
@@ -76,7 +76,7 @@ func cores(quota, period []byte) (float64, error) {
 	p, err2 := parseMax(period)
 	switch {
 	case err != nil || err2 != nil || p == 0 || p == unlimited:
-		return 0, errMalformed
+		return 0, errCapFile
 	case q == unlimited:
 		return unlimited, nil
 	}

@@ -30,12 +30,13 @@ import (
 type cgroup2 struct {
 	mountinfo, membership string // the files to read, and in specs others
 
-	mu     sync.Mutex
-	probed *cgroup2Probe
-	bases  map[string]*base // by the directory that they are in
-	serial int              // of the last group
-	swept  map[string]bool  // directories
-	placed string           // where a group with caps found its place, "" while none has
+	mu      sync.Mutex
+	probed  *cgroup2Probe
+	bases   map[string]*base    // by the directory that they are in
+	serial  int                 // of the last group
+	swept   map[string]bool     // directories
+	placed  string              // where a group with caps found its place, "" while none has
+	wardens map[string]*wardens // by the directory that they watch
 }
 
 // base is the cgroup of this process in one directory, while it has groups there. It is in our own cgroup, unless a
@@ -59,7 +60,8 @@ type cgroup2Probe struct {
 const maxLevel = 128
 
 func newCgroup2(mountinfo, membership string) *cgroup2 {
-	return &cgroup2{mountinfo: mountinfo, membership: membership, bases: map[string]*base{}, swept: map[string]bool{}}
+	return &cgroup2{mountinfo: mountinfo, membership: membership, bases: map[string]*base{}, swept: map[string]bool{},
+		wardens: map[string]*wardens{}}
 }
 
 func (m *cgroup2) probe() Rung {
@@ -76,7 +78,7 @@ func (m *cgroup2) look() *cgroup2Probe {
 	}
 	p := m.search()
 	p.rung.Mechanism = Cgroup2
-	p.rung.Guarantees = KillTree | KillForkBomb | caps
+	p.rung.Guarantees = KillTree | KillForkBomb | KillOnOwnerDeath | caps
 	p.rung.Available = p.rung.Reason == ""
 	if p.rung.Available {
 		p.rung.Refused = m.refusedCaps(p.dir)
@@ -237,8 +239,24 @@ func refusal(what string, err error) Rung {
 	return r
 }
 
-// open makes a group, with the caps asked for.
+// open makes a group, with the caps asked for. A warden comes with the first group in a directory: it is waited for if
+// the group is to die with us, and starts in the background otherwise.
 func (m *cgroup2) open(opts Options) (place, error) {
+	p, err := m.newPlace(opts)
+	if err != nil {
+		return nil, err
+	}
+	p.warden = p.wardens.watch(p.base.dir)
+	if opts.Require.Has(KillOnOwnerDeath) {
+		if err := p.warden.await(); err != nil {
+			err = fmt.Errorf("no warden can watch over it: %w", err)
+			return nil, also(err, p.remove(time.Now().Add(removeBound)))
+		}
+	}
+	return p, nil
+}
+
+func (m *cgroup2) newPlace(opts Options) (*cgroup2Place, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p := m.look()
@@ -272,7 +290,7 @@ func (m *cgroup2) open(opts Options) (place, error) {
 func (m *cgroup2) newGroup(dir string) (*cgroup2Place, error) {
 	if !m.swept[dir] {
 		m.swept[dir] = true
-		sweep(dir)
+		sweep(dir, owner.dead)
 	}
 	m.serial++
 	name := "group-" + strconv.Itoa(m.serial)
@@ -280,7 +298,9 @@ func (m *cgroup2) newGroup(dir string) (*cgroup2Place, error) {
 		b, err := m.makeGroup(dir, name)
 		if err == nil {
 			b.groups++
-			return &cgroup2Place{mechanism: m, base: b, path: filepath.Join(b.path, name), dir: -1}, nil
+			return &cgroup2Place{
+				mechanism: m, base: b, wardens: m.wardensOf(dir), path: filepath.Join(b.path, name), dir: -1,
+			}, nil
 		}
 		// ENOENT: somebody has removed the base from under us.
 		if !again || b != nil && b.groups > 0 || !isGone(err) {
@@ -303,6 +323,16 @@ func (m *cgroup2) makeGroup(dir, name string) (*base, error) {
 	return b, os.Mkdir(filepath.Join(b.path, name), 0o755)
 }
 
+// wardensOf is where the warden of a directory is kept. The caller holds mu.
+func (m *cgroup2) wardensOf(dir string) *wardens {
+	ws := m.wardens[dir]
+	if ws == nil {
+		ws = &wardens{}
+		m.wardens[dir] = ws
+	}
+	return ws
+}
+
 // release removes a base with its last group. After an error the group is still counted.
 func (m *cgroup2) release(b *base, deadline time.Time) error {
 	m.mu.Lock()
@@ -316,6 +346,7 @@ func (m *cgroup2) releaseLocked(b *base, deadline time.Time) error {
 			return err
 		}
 		delete(m.bases, b.dir)
+		m.wardensOf(b.dir).unused()
 	}
 	b.groups--
 	return nil
@@ -333,7 +364,9 @@ type cgroup2Place struct {
 	mechanism *cgroup2
 	base      *base
 	path      string
-	caps      *groupCaps   // nil without caps
+	caps      *groupCaps // nil without caps
+	wardens   *wardens   // of the base's directory
+	warden    *warden
 	serial    atomic.Int64 // of the last leaf
 	doomed    atomic.Bool
 
@@ -341,6 +374,15 @@ type cgroup2Place struct {
 	mu  sync.Mutex
 	dir int // the group's descriptor, -1 when it is closed
 	cpu *time.Duration
+}
+
+// lacks is what the warden gives, as long as it is not there: while it starts in the background, and when somebody has
+// killed it.
+func (p *cgroup2Place) lacks() Guarantee {
+	if p.warden.watches() {
+		return 0
+	}
+	return KillOnOwnerDeath
 }
 
 func (p *cgroup2Place) start(ctx context.Context, spec Spec) (tree, error) {

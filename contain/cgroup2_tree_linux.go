@@ -27,7 +27,7 @@ type cgroup2Tree struct {
 // listDepth is how deep nested cgroups are listed. Deeper members are killed like all, and count for empty.
 const listDepth = 64
 
-func (t *cgroup2Tree) first() *leader { return t.leader }
+func (t *cgroup2Tree) first() firstProcess { return t.leader }
 
 // withDir calls f with the leaf's descriptor, or returns [os.ErrProcessDone] if the leaf is removed.
 func (t *cgroup2Tree) withDir(f func(dir int) error) error {

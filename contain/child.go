@@ -1,6 +1,7 @@
 package contain
 
 import (
+	"errors"
 	"sync"
 	"syscall"
 	"time"
@@ -10,7 +11,7 @@ import (
 type Child struct {
 	group  *Group
 	tree   tree
-	leader *leader
+	leader firstProcess
 
 	// ending is held by the one Kill or Close that works, at most for its bound. Nothing else waits for it.
 	ending sync.Mutex
@@ -18,10 +19,10 @@ type Child struct {
 }
 
 // PID is the process id of the first process. It stays that process's own, unrecycled, until Close returns.
-func (c *Child) PID() int { return c.leader.pid }
+func (c *Child) PID() int { return c.leader.id() }
 
 // Exited is closed when the first process has ended (its descendants may live). It does not wait for any pipe.
-func (c *Child) Exited() <-chan struct{} { return c.leader.ended }
+func (c *Child) Exited() <-chan struct{} { return c.leader.done() }
 
 // Poll looks, without blocking, whether the first process has ended, asking the kernel and not only what Exited has
 // heard so far. The status stays available after Close.
@@ -62,12 +63,13 @@ func (c *Child) close(deadline time.Time) error {
 	if c.closed {
 		return nil
 	}
-	if err := c.tree.end(deadline); err != nil {
+	err := c.tree.end(deadline)
+	if err != nil && !errors.Is(err, errLost) {
 		return err
 	}
 	c.closed = true
 	c.group.forget(c)
-	return nil
+	return err
 }
 
 // strike sends the kill and waits for nothing.

@@ -16,6 +16,9 @@ var (
 	ErrDrain = errors.New("contain: members outlived the kill")
 )
 
+// errLost is within a [*DrainError] that is the last word on its tree: trying again would find nobody.
+var errLost = errors.New("the helper program that held the tree was killed, and members that it held may live")
+
 // UnsupportedError refuses a group before anything has started: no mechanism of this host gives every guarantee asked
 // for.
 type UnsupportedError struct {
@@ -90,18 +93,21 @@ func (e *StartError) Unwrap() error { return e.Err }
 // DrainError reports members that were killed and yet are alive when the bound for draining is over: they sleep
 // uninterruptibly, or they are out of the mechanism's reach.
 type DrainError struct {
-	// Survivors are the members still alive.
+	// Survivors are the members still alive. None: nobody was seen alive, but Err kept it from being verified.
 	Survivors []Member
 	// Err is what failed, if it was more than patience.
 	Err error
 }
 
 func (e *DrainError) Error() string {
+	if len(e.Survivors) == 0 {
+		return fmt.Sprintf("contain: the tree was not seen empty: %v", e.Err)
+	}
 	names := make([]string, 0, len(e.Survivors))
 	for _, m := range e.Survivors {
 		names = append(names, m.String())
 	}
-	s := fmt.Sprintf("contain: %d members outlived the kill: %s", len(e.Survivors), strings.Join(names, ", "))
+	s := fmt.Sprintf("contain: %d outlived the kill: %s", len(e.Survivors), strings.Join(names, ", "))
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}

@@ -101,3 +101,6 @@ func ParseV1Mounts(text []byte, controller string) (mounts [][2]string) {
 }
 
 const Unlimited = unlimited
+
+// CloseWithin is [Group.Close] with less patience.
+func CloseWithin(g *Group, bound time.Duration) error { return g.close(time.Now().Add(bound)) }

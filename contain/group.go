@@ -71,8 +71,15 @@ func newGroup(r Rung, p place) *Group {
 // Mechanism says how the group holds its trees.
 func (g *Group) Mechanism() Mechanism { return g.rung.Mechanism }
 
-// Guarantees says what was obtained.
-func (g *Group) Guarantees() Guarantee { return g.rung.Guarantees }
+// Guarantees says what the group has now: all that was required, and what else its mechanism gives. [KillOnOwnerDeath] of
+// a [Cgroup2] group is the work of a helper process. A group that did not require it does not wait for the helper, and
+// names the guarantee once the helper is there; a group whose helper somebody has killed does not name it any more.
+func (g *Group) Guarantees() Guarantee {
+	if w, ok := g.place.(waverer); ok {
+		return g.rung.Guarantees &^ w.lacks()
+	}
+	return g.rung.Guarantees
+}
 
 // Start starts one command in a tree of its own within the group. ctx bounds the starting alone: the child lives until
 // it ends, is closed, or its group is.
@@ -132,11 +139,11 @@ func (g *Group) Kill() error {
 
 // Close kills, drains, verifies empty and removes the group, within [KillBound]. A start that is under way fails with
 // [ErrClosed], and its child does not live. Close is idempotent, and after an error it can be tried again.
-func (g *Group) Close() error {
+func (g *Group) Close() error { return g.close(time.Now().Add(KillBound)) }
+
+func (g *Group) close(deadline time.Time) error {
 	g.closer.Lock()
 	defer g.closer.Unlock()
-	deadline := time.Now().Add(KillBound)
-
 	idle := g.shut()
 	if idle == nil {
 		return nil
@@ -148,15 +155,19 @@ func (g *Group) Close() error {
 		return errors.Join(err, &DrainError{Err: errors.New("a start is still under way")})
 	}
 	// A start that was under way has ended its own child; where that failed, the child is in children.
-	if err = g.each(deadline, (*Child).close); err != nil {
-		return err
+	again := g.each(deadline, (*Child).close)
+	if again != nil && !errors.Is(again, errLost) {
+		return again
 	}
-	if err = g.place.remove(deadline); err != nil {
+	if err := g.place.remove(deadline); err != nil {
 		return err
 	}
 	g.mu.Lock()
 	g.removed = true
 	g.mu.Unlock()
+	if errors.Is(err, errLost) || again != nil {
+		return &DrainError{Err: errLost}
+	}
 	return nil
 }
 
@@ -232,7 +243,7 @@ func (g *Group) snapshot() []*Child {
 }
 
 // each ends all trees at once: every tree is struck before the first is waited for. The survivors of all of them are
-// reported as one.
+// reported as one [*DrainError].
 func (g *Group) each(deadline time.Time, end func(*Child, time.Time) error) error {
 	list := g.snapshot()
 	if len(list) > 1 {
@@ -240,22 +251,25 @@ func (g *Group) each(deadline time.Time, end func(*Child, time.Time) error) erro
 			c.strike()
 		}
 	}
-	var merged DrainError
+	var merged *DrainError
 	var errs []error
 	for _, c := range list {
 		err := end(c, deadline)
 		if d, ok := errors.AsType[*DrainError](err); ok {
+			if merged == nil {
+				merged = &DrainError{}
+			}
 			merged.Survivors = append(merged.Survivors, d.Survivors...)
-			errs = append(errs, d.Err)
-		} else if err != nil {
-			errs = append(errs, err)
+			err = d.Err
 		}
+		errs = append(errs, err)
 	}
-	merged.Err = errors.Join(errs...)
-	if len(merged.Survivors) > 0 {
-		return &merged
+	err := errors.Join(errs...)
+	if merged == nil {
+		return err
 	}
-	return merged.Err
+	merged.Err = err
+	return merged
 }
 
 // also adds what went wrong in cleaning up to the cause, which stays as it is when nothing did.

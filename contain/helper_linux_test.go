@@ -10,9 +10,13 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/internal/suite"
 )
 
 // helperKey names, in the environment, the helper that a process of this test binary is to be.
@@ -36,6 +40,9 @@ func runHelper() {
 	}
 	os.Exit(0)
 }
+
+// helperLife is how long a helper lives at most.
+const helperLife = time.Minute
 
 // helper is a running helper.
 type helper struct {
@@ -65,7 +72,11 @@ func startProgram(exe, name string, attr *syscall.SysProcAttr, env ...string) *h
 	Expect(err).NotTo(HaveOccurred())
 	Expect(cmd.Start()).To(Succeed())
 	h := &helper{cmd: cmd, stdin: stdin, lines: bufio.NewScanner(stdout)}
-	DeferCleanup(h.end)
+	leash := time.AfterFunc(helperLife, func() { _ = cmd.Process.Kill() })
+	DeferCleanup(func() {
+		leash.Stop()
+		h.end()
+	})
 	return h
 }
 
@@ -106,11 +117,9 @@ func say(words ...any) { fmt.Println(words...) }
 // untilReleased waits until the spec lets this helper go.
 func untilReleased() { _, _ = io.Copy(io.Discard, os.Stdin) }
 
-// ownCgroup is the directory of our own cgroup, found without the code under test.
+// ownCgroup is the directory of our own cgroup, found without the code under test, "" if it is not.
 func ownCgroup() string {
-	GinkgoHelper()
-	text, err := os.ReadFile("/proc/self/cgroup")
-	Expect(err).NotTo(HaveOccurred())
+	text, _ := os.ReadFile("/proc/self/cgroup")
 	for line := range strings.Lines(string(text)) {
 		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
 			for _, root := range cgroup2Mounts() {
@@ -120,7 +129,6 @@ func ownCgroup() string {
 			}
 		}
 	}
-	Fail("our own cgroup is not to be found")
 	return ""
 }
 
@@ -155,4 +163,42 @@ func itoa(n int) string { return strconv.Itoa(n) }
 func readFile(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	return string(text), err
+}
+
+// outer translates process ids that a child has told us: in a pid namespace, it knows other ones than we do. Only
+// processes that find finds are translated.
+func outer(pids []int, find func() []int) []int {
+	if len(pids) == 0 {
+		return nil
+	}
+	ours := map[int]int{}
+	for _, pid := range find() {
+		text, _ := os.ReadFile("/proc/" + itoa(pid) + "/status")
+		for line := range strings.Lines(string(text)) {
+			if ids, ok := strings.CutPrefix(line, "NSpid:"); ok {
+				words := strings.Fields(ids)
+				inner, _ := strconv.Atoi(words[len(words)-1])
+				ours[inner] = pid
+			}
+		}
+	}
+	var list []int
+	for _, pid := range pids {
+		if translated, ok := ours[pid]; ok {
+			pid = translated
+		}
+		list = append(list, pid)
+	}
+	return list
+}
+
+// requireCgroups skips the spec where there are no cgroups for us.
+func requireCgroups() {
+	GinkgoHelper()
+	for _, rung := range contain.Host().Rungs {
+		if rung.Mechanism == contain.Cgroup2 && !rung.Available {
+			suite.Require(rung.Guarantees)
+			Skip("this host has no cgroups for us")
+		}
+	}
 }

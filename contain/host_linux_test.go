@@ -12,17 +12,22 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/boombox-go/boombox/contain"
-	"github.com/boombox-go/boombox/internal/suite"
 )
 
 func init() {
-	// readonly makes every cgroup2 mount read-only, in a mount namespace of its own, and says what it can have then.
+	// readonly makes every cgroup2 mount read-only, in a mount namespace of its own, forbids itself pid namespaces, if the
+	// spec says so, and says what it can have then.
 	helpers["readonly"] = func() error {
 		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 			return err
 		}
 		for _, point := range cgroup2Mounts() {
 			if err := unix.Mount("", point, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""); err != nil {
+				return err
+			}
+		}
+		if os.Getenv("BOOMBOX_SPEC_NAMESPACES") == "none" {
+			if err := forbidNamespaces(); err != nil {
 				return err
 			}
 		}
@@ -38,10 +43,23 @@ func init() {
 		if err := g.Close(); err != nil {
 			return err
 		}
-		_, err = contain.New(contain.Options{Require: contain.KillTree})
+		_, err = contain.New(contain.Options{Require: contain.KillForkBomb})
 		say(errors.Is(err, contain.ErrUnsupported), err)
 		return nil
 	}
+}
+
+// forbidNamespaces sets the limits of this process's user namespace, which has to be its own, or they would be
+// everybody's.
+func forbidNamespaces() error {
+	text, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil || strings.Fields(string(text))[2] != "65536" {
+		return errors.New("not in a user namespace of the spec's making")
+	}
+	return errors.Join(
+		os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0),
+		os.WriteFile("/proc/sys/user/max_pid_namespaces", []byte("0"), 0),
+	)
 }
 
 var _ = Describe("the host", func() {
@@ -53,7 +71,7 @@ var _ = Describe("the host", func() {
 		DeferCleanup(g.Close)
 		Expect(g.Mechanism()).To(Equal(best.Mechanism))
 		const caps = contain.CapMemory | contain.CapProcesses | contain.CapCPU
-		Expect(g.Guarantees()).To(Equal(best.Guarantees&^caps), "of caps it has those that it is asked for")
+		Eventually(g.Guarantees).WithTimeout(bound).Should(Equal(best.Guarantees&^caps), "of caps it has those that it is asked for")
 		required, err := contain.New(contain.Options{Require: best.Guarantees})
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(required.Close)
@@ -62,13 +80,23 @@ var _ = Describe("the host", func() {
 
 	It("has every mechanism's guarantees, reasons and remedies", func() {
 		report := contain.Host()
-		Expect(report.Rungs).To(HaveLen(2))
+		const tree, bomb, owner, uid = contain.KillTree, contain.KillForkBomb, contain.KillOnOwnerDeath, contain.ResistSameUID
+		rung := func(m contain.Mechanism, gives contain.Guarantee) any {
+			return And(HaveField("Mechanism", m), WithTransform(func(r contain.Rung) contain.Guarantee {
+				return r.Guarantees &^ (contain.CapMemory | contain.CapProcesses | contain.CapCPU)
+			}, Equal(gives)))
+		}
+		Expect(report.Rungs).To(HaveExactElements(
+			rung(contain.Cgroup2, tree|bomb|owner),
+			rung(contain.Cgroup2PIDNamespace, tree|bomb|owner|uid),
+			rung(contain.PIDNamespace, tree|bomb|owner|uid),
+			rung(contain.Subreaper, tree|owner),
+			rung(contain.ProcessGroup, 0),
+		))
 		for _, rung := range report.Rungs {
 			Expect(rung.Available).To(Equal(rung.Reason == ""))
 		}
-		Expect(report.Rungs[0].Mechanism).To(Equal(contain.Cgroup2))
 		has := report.Rungs[0].Guarantees
-		Expect(has.Has(contain.KillTree | contain.KillForkBomb)).To(BeTrue())
 		for _, refused := range report.Rungs[0].Refused {
 			Expect(refused.Detail).NotTo(BeEmpty())
 			has |= map[contain.LimitKind]contain.Guarantee{
@@ -76,9 +104,7 @@ var _ = Describe("the host", func() {
 			}[refused.Kind]
 		}
 		Expect(has.Has(contain.CapMemory|contain.CapProcesses|contain.CapCPU)).To(BeTrue(), "it has every cap, or says why not")
-		Expect(report.Rungs[1]).To(And(
-			HaveField("Mechanism", contain.ProcessGroup), HaveField("Guarantees", contain.Guarantee(0)), HaveField("Available", true),
-		))
+		Expect(report.Rungs[4].Available).To(BeTrue())
 	})
 
 	It("leaves no trace of a probe", func() {
@@ -86,18 +112,37 @@ var _ = Describe("the host", func() {
 		Expect(ownBases()).To(BeEmpty())
 	})
 
-	It("falls back to a process group where cgroups are read-only, and says why", func() {
+	It("goes down the ladder where cgroups are read-only and namespaces forbidden, and says why", func() {
 		if os.Getuid() != 0 {
 			Skip("needs root for a mount namespace")
 		}
-		suite.Require(contain.KillTree)
-		lines := startHelper("readonly", &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}).rest()
-		const reason = "no cgroup can be made below our own: read-only file system"
-		Expect(lines).To(Equal([]string{
-			"cgroup2 false " + reason + " | mount /sys/fs/cgroup writable in the container",
+		requireCgroups()
+		const readonly = "no cgroup can be made below our own: read-only file system"
+		const writable = " | mount /sys/fs/cgroup writable in the container"
+		private := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+		Expect(startHelper("readonly", private).rest()).To(Equal([]string{
+			"cgroup2 false " + readonly + writable,
+			"cgroup2+pid-namespace false " + readonly + writable,
+			"pid-namespace true  | ",
+			"subreaper true  | ",
 			"process-group true  | ",
-			"process-group none 5 <nil>",
-			"true contain: this host cannot guarantee kill-tree (best mechanism: process-group); cgroup2: " + reason,
+			"pid-namespace kill-tree,kill-fork-bomb,kill-on-owner-death,resist-same-uid 5 <nil>",
+			"false <nil>",
+		}))
+
+		private.Cloneflags |= syscall.CLONE_NEWUSER
+		private.UidMappings = []syscall.SysProcIDMap{{Size: 65536}}
+		private.GidMappings = private.UidMappings
+		const forbidden = "no pid namespace can be made (no space left on device), and no user namespace to make one in (no space left on device)"
+		Expect(startHelper("readonly", private, "BOOMBOX_SPEC_NAMESPACES=none").rest()).To(Equal([]string{
+			"cgroup2 false " + readonly + writable,
+			"cgroup2+pid-namespace false " + readonly + writable,
+			"pid-namespace false " + forbidden + " | raise the sysctl user.max_user_namespaces, or give the program CAP_SYS_ADMIN",
+			"subreaper true  | ",
+			"process-group true  | ",
+			"subreaper kill-tree,kill-on-owner-death 5 <nil>",
+			"true contain: this host cannot guarantee kill-fork-bomb (best mechanism: subreaper); cgroup2: " + readonly +
+				"; cgroup2+pid-namespace: " + readonly + "; pid-namespace: " + forbidden,
 		}))
 	})
 
@@ -143,7 +188,7 @@ var _ = Describe("the host", func() {
 		var mountinfo, own string
 
 		BeforeEach(func() {
-			suite.Require(contain.KillTree)
+			requireCgroups()
 			text, err := os.ReadFile("/proc/self/mountinfo")
 			Expect(err).NotTo(HaveOccurred())
 			mountinfo = string(text)
@@ -208,7 +253,7 @@ var _ = Describe("the host", func() {
 		})
 
 		It("says which guarantee no rung has", func() {
-			_, err := contain.New(contain.Options{Require: contain.KillTree | contain.ResistSameUID})
+			_, err := ladder(mountinfo, "0::"+own+"\n").New(contain.Options{Require: contain.KillTree | contain.ResistSameUID})
 			Expect(err).To(MatchError("contain: this host cannot guarantee resist-same-uid (best mechanism: cgroup2)"))
 			Expect(strings.Contains(err.Error(), "\n")).To(BeFalse())
 		})

@@ -136,7 +136,7 @@ type jobObjectTree struct {
 	job windows.Handle // 0 when closed
 }
 
-func (t *jobObjectTree) first() *leader { return t.leader }
+func (t *jobObjectTree) first() firstProcess { return t.leader }
 
 func (t *jobObjectTree) withJob(f func(job windows.Handle) error) error {
 	t.mu.Lock()

@@ -12,8 +12,8 @@ import (
 type mechanism interface {
 	// probe says what the mechanism gives and whether it is to be had. It answers from memory after the first time.
 	probe() Rung
-	// open makes the place of one group, with the caps of opts or a [*LimitError]. After another error the mechanism is
-	// probed anew.
+	// open makes the place of one group, which has what of opts.Require the mechanism gives, and the caps of opts or a
+	// [*LimitError]. After another error the mechanism is probed anew.
 	open(opts Options) (place, error)
 }
 
@@ -28,9 +28,30 @@ type place interface {
 	remove(deadline time.Time) error
 }
 
+// A waverer is a place that has not always all that its mechanism gives.
+type waverer interface {
+	// lacks says what of it is missing now.
+	lacks() Guarantee
+}
+
+// A firstProcess is the first process of a tree.
+type firstProcess interface {
+	// id is its process id, as we see it.
+	id() int
+	// done is closed when it has ended.
+	done() <-chan struct{}
+	// poll asks, without blocking, whether it has ended, and how.
+	poll() (ExitStatus, bool)
+	// signal goes by identity, or returns [os.ErrProcessDone].
+	signal(sig syscall.Signal) error
+}
+
+func (l *leader) id() int               { return l.pid }
+func (l *leader) done() <-chan struct{} { return l.ended }
+
 // A tree is one started command with its descendants.
 type tree interface {
-	first() *leader
+	first() firstProcess
 	// strike kills all members at once and does not wait.
 	strike() error
 	// empty reports whether no member is alive; a zombie is not.

@@ -31,13 +31,19 @@ type leader struct {
 
 // watchLeader watches a process just started. It takes pidfd over, which is -1 where there is none.
 func watchLeader(pid, pidfd int) *leader {
+	l := newLeader(pid, pidfd)
+	go l.watch()
+	return l
+}
+
+// newLeader watches nothing: ended stays open until somebody polls.
+func newLeader(pid, pidfd int) *leader {
 	l := &leader{pid: pid, ended: make(chan struct{})}
 	if pidfd >= 0 {
 		// Only a non-blocking descriptor goes to the runtime's poller, where a waiting goroutine costs no thread.
 		_ = unix.SetNonblock(pidfd, true)
 		l.pidfd = os.NewFile(uintptr(pidfd), "pidfd")
 	}
-	go l.watch()
 	return l
 }
 

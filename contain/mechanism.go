@@ -9,6 +9,12 @@ const (
 	Cgroup2 Mechanism = "cgroup2"
 	// JobObject: a job object of its own for each start. Windows; not verified there.
 	JobObject Mechanism = "job-object"
+	// Cgroup2PIDNamespace: such a leaf, and a pid namespace, for each tree. Linux.
+	Cgroup2PIDNamespace Mechanism = "cgroup2+pid-namespace"
+	// PIDNamespace: a pid namespace for each tree. Linux, as root or where users may have user namespaces.
+	PIDNamespace Mechanism = "pid-namespace"
+	// Subreaper: below a helper process to which all orphans of the tree come. Linux.
+	Subreaper Mechanism = "subreaper"
 	// ProcessGroup: a POSIX process group. A child that calls setsid or setpgid leaves it. Linux; macOS and BSD, not
 	// verified there.
 	ProcessGroup Mechanism = "process-group"

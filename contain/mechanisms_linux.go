@@ -1,5 +1,13 @@
 package contain
 
 func mechanisms() []mechanism {
-	return []mechanism{newCgroup2("/proc/self/mountinfo", "/proc/self/cgroup"), processGroup{}}
+	return mechanismsAt("/proc/self/mountinfo", "/proc/self/cgroup")
+}
+
+// mechanismsAt are the mechanisms of a host that these files describe.
+func mechanismsAt(mountinfo, membership string) []mechanism {
+	cgroups, namespaces := newCgroup2(mountinfo, membership), newPIDNamespace()
+	return []mechanism{
+		cgroups, &leafNamespace{cgroups: cgroups, namespaces: namespaces}, namespaces, newSubreaper(), processGroup{},
+	}
 }

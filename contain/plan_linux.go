@@ -2,6 +2,7 @@ package contain
 
 import (
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -115,4 +116,44 @@ func (p *plan) impose(base, group string) (c *groupCaps, err error) {
 	}
 	c.sort()
 	return c, nil
+}
+
+// refuseOthers refuses caps that sit on cgroup v1 on behalf of a mechanism whose spawning thread is not ours, and so
+// cannot be taken through the group's v1 directories.
+func (m *cgroup2) refuseOthers(l Limits) error {
+	v1, err := m.hierarchies()
+	if err != nil {
+		return nil // plan says so
+	}
+	for _, kind := range l.kinds() {
+		if _, ok := v1[controllerOf[kind]]; ok {
+			return othersOnV1(kind)
+		}
+	}
+	return nil
+}
+
+func othersOnV1(kind LimitKind) *LimitError {
+	return &LimitError{
+		Kind: kind, Reason: LimitUnenforceable,
+		Detail: "the " + controllerOf[kind] + " controller sits on cgroup v1, which a keeper does not go through",
+		Hint:   "do without resist-same-uid, or boot with systemd.unified_cgroup_hierarchy=1",
+	}
+}
+
+// capsForOthers are the caps that such a mechanism can have, and why not the others.
+func (m *cgroup2) capsForOthers() (g Guarantee, refused []*LimitError) {
+	v1, _ := m.hierarchies()
+	rung := m.probe()
+	refused = slices.Clone(rung.Refused)
+	for _, kind := range limitKinds {
+		_, onV1 := v1[controllerOf[kind]]
+		switch has := rung.Guarantees.Has(kind.guarantee()); {
+		case has && onV1:
+			refused = append(refused, othersOnV1(kind))
+		case has:
+			g |= kind.guarantee()
+		}
+	}
+	return g, refused
 }

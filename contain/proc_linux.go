@@ -102,24 +102,12 @@ func openat(dir int, path string, flags int) (fd int, err error) {
 
 // groupMembers lists the members of a process group, zombies included. It walks the whole process table.
 func groupMembers(pgid int) ([]Member, error) {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil, bare(err)
-	}
-	defer func() { _ = dir.Close() }()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil, bare(err)
-	}
+	all, err := processes()
 	var members []Member
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
-		if p, err := readProcess(pid); err == nil && p.group == pgid {
+	for _, p := range all {
+		if p.group == pgid {
 			members = append(members, p.member())
 		}
 	}
-	return members, nil
+	return members, err
 }

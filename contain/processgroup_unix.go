@@ -52,7 +52,7 @@ type processGroupTree struct {
 	struck atomic.Uint64
 }
 
-func (t *processGroupTree) first() *leader { return t.leader }
+func (t *processGroupTree) first() firstProcess { return t.leader }
 
 // strike kills the group while its first process, dead or alive, keeps the number from being anybody else's. Killing
 // after reaping is how Bazel hits strangers (bazelbuild/bazel 11910).

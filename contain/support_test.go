@@ -63,7 +63,7 @@ func start(g *contain.Group, child string, args ...string) *running {
 	Expect(err).NotTo(HaveOccurred())
 	Expect(spec.Stdout.Close()).To(Succeed())
 	output := bufio.NewReader(stdout)
-	return &running{Child: c, left: readReady(output), output: output, find: find}
+	return &running{Child: c, left: outer(readReady(output), find), output: output, find: find}
 }
 
 func readReady(output *bufio.Reader) (pids []int) {
@@ -115,6 +115,20 @@ func mechanisms() []contain.Mechanism {
 func onEvery(text string, body func(m contain.Mechanism)) {
 	for _, m := range mechanisms() {
 		It(text+" ("+string(m)+")", func() { body(m) })
+	}
+}
+
+// onEveryThat makes a spec for each mechanism of the host that gives a guarantee.
+func onEveryThat(gives contain.Guarantee, text string, body func(m contain.Mechanism)) {
+	some := false
+	for _, rung := range contain.Host().Rungs {
+		if rung.Available && rung.Guarantees.Has(gives) {
+			some = true
+			It(text+" ("+string(rung.Mechanism)+")", func() { body(rung.Mechanism) })
+		}
+	}
+	if !some {
+		It(text, func() { suite.Require(gives) })
 	}
 }
 

@@ -72,23 +72,30 @@ func (o owner) dead() bool {
 // sweepBound is how long a sweep waits at most for the members of dead owners to go.
 const sweepBound = 2 * time.Second
 
-// sweep kills, drains and removes what dead owners have left in our own cgroup's directory. What resists is left to the
-// next process.
-func sweep(dir string) {
+// sweep kills, drains and removes what has been left in a cgroup's directory by those owners whom condemned names. It
+// reports whether nothing of theirs is left; what resists is left to the next process.
+func sweep(dir string, condemned func(owner) bool) (clean bool) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return
+		return isGone(err)
 	}
+	clean = true
 	deadline := time.Now().Add(sweepBound)
 	for _, e := range entries {
-		if o, ok := parseBase(e.Name()); ok && e.IsDir() && o.dead() {
-			path := filepath.Join(dir, e.Name())
-			if fd, err := openat(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY); err == nil {
-				left := &cgroup2Tree{path: path, dir: fd}
-				_ = drain(left, deadline)
-				_ = left.remove(deadline)
-				left.release()
-			}
+		if o, ok := parseBase(e.Name()); ok && e.IsDir() && condemned(o) {
+			clean = sweepBase(filepath.Join(dir, e.Name()), deadline) && clean
 		}
 	}
+	return clean
+}
+
+func sweepBase(path string, deadline time.Time) (clean bool) {
+	fd, err := openat(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return isGone(err)
+	}
+	left := &cgroup2Tree{path: path, dir: fd}
+	defer left.release()
+	drainErr := drain(left, deadline)
+	return left.remove(deadline) == nil && drainErr == nil
 }

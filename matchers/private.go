@@ -20,7 +20,7 @@ import (
 // It is for a file that was just written: a checkout does not keep such permissions.
 func BePrivateFile() types.GomegaMatcher {
 	return &matcher{judge: func(actual any) (*judgement, error) {
-		info, err := stat(actual)
+		info, err := stat("BePrivateFile", actual)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +56,26 @@ func private(info fs.FileInfo) (*judgement, error) {
 	return j, nil
 }
 
-func stat(actual any) (fs.FileInfo, error) {
+// HaveMode matches a file whose permission bits are mode, exactly. It takes what [BePrivateFile] takes. A link is not
+// followed.
+//
+//	Expect("bin/hook").To(HaveMode(0o755))
+func HaveMode(mode fs.FileMode) types.GomegaMatcher {
+	return &matcher{judge: func(actual any) (*judgement, error) {
+		info, err := stat("HaveMode", actual)
+		if err != nil {
+			return nil, err
+		}
+		got := info.Mode()
+		return &judgement{
+			ok:      got.Perm() == mode.Perm(),
+			subject: "file " + ticked(info.Name()), want: fmt.Sprintf("to have mode %04o", mode.Perm()),
+			got: fmt.Sprintf("%04o (%s)", got.Perm(), got), found: fmt.Sprintf("it does (%s)", got),
+		}, nil
+	}}
+}
+
+func stat(matcher string, actual any) (fs.FileInfo, error) {
 	var path string
 	switch a := actual.(type) {
 	case fs.FileInfo:
@@ -66,7 +85,7 @@ func stat(actual any) (fs.FileInfo, error) {
 	case interface{ Path() string }:
 		path = a.Path()
 	default:
-		return nil, wrongType("BePrivateFile", "a path, an fs.FileInfo, or what has a Path() string method", actual)
+		return nil, wrongType(matcher, "a path, an fs.FileInfo, or what has a Path() string method", actual)
 	}
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -23,6 +23,31 @@ type nowhere struct{ fs.FileInfo }
 
 func (nowhere) Sys() any { return nil }
 
+var _ = Describe("HaveMode", func() {
+	path := func() string {
+		path := filepath.Join(GinkgoT().TempDir(), "hook")
+		Expect(os.WriteFile(path, nil, 0o600)).To(Succeed())
+		Expect(os.Chmod(path, 0o750)).To(Succeed())
+		return path
+	}
+
+	It("compares permission bits, and says them in octal", func() {
+		m := HaveMode(0o750)
+		Expect(m.Match(path())).To(BeTrue())
+		expectGolden("HaveMode", "same", "(negated) "+m.NegatedFailureMessage(nil))
+		m = HaveMode(0o755)
+		Expect(m.Match(file(path()))).To(BeFalse())
+		expectGolden("HaveMode", "other", m.FailureMessage(nil))
+	})
+
+	It("has no verdict about a file that is not there, or something else", func() {
+		for _, actual := range []any{nil, 7, "no/such/file"} {
+			_, err := HaveMode(0o755).Match(actual)
+			Expect(err).To(MatchError(HavePrefix("matchers: ")))
+		}
+	})
+})
+
 var _ = Describe("BePrivateFile", Ordered, func() {
 	var dir string
 	path := func(name string) string { return filepath.Join(dir, name) }

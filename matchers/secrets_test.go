@@ -17,6 +17,9 @@ import (
 	"github.com/boombox-go/boombox/runner"
 )
 
+// aboutOutput are the matchers whose messages show output, or take it for the names that a child prints.
+var aboutOutput = map[string]bool{"HaveStdout": true, "HaveStderr": true, "HaveStdoutLines": true, "HaveOutput": true, "HaveEnvNames": true}
+
 var _ = Describe("messages", func() {
 	const argument, value, dir, input, stdout, stderr = "canary-argument", "canary-value", "canary-dir", "canary-input", "canary-stdout", "canary-stderr"
 
@@ -50,7 +53,7 @@ var _ = Describe("messages", func() {
 				for _, canary := range []string{argument, value, dir, input} {
 					Expect(shown).NotTo(ContainSubstring(canary))
 				}
-				if name != "HaveStdout" && name != "HaveStderr" {
+				if !aboutOutput[name] {
 					Expect(shown).NotTo(ContainSubstring("canary"))
 				}
 			}
@@ -63,6 +66,14 @@ var _ = Describe("messages", func() {
 			Expect(texts(HaveStderr(v), run(loud))).To(And(ContainSubstring(stderr), Not(ContainSubstring(stdout))))
 			Expect(texts(HaveStdout(v).Redacted(), run(loud))).NotTo(Or(ContainSubstring("canary"), ContainSubstring("other")))
 			Expect(texts(HaveStderr(v).Redacted(), run(loud))).NotTo(Or(ContainSubstring("canary"), ContainSubstring("other")))
+			Expect(texts(HaveOutput(v).Redacted(), run(loud))).NotTo(Or(ContainSubstring("canary"), ContainSubstring("other")))
+		}
+	})
+
+	It("show lines of output unless they are redacted", func() {
+		for _, lines := range [][]any{{"other"}, {ContainSubstring("other")}, {}, {stdout, "other"}} {
+			Expect(texts(HaveStdoutLines(lines...), run(loud))).To(And(ContainSubstring(stdout), Not(ContainSubstring(stderr))))
+			Expect(texts(HaveStdoutLines(lines...).Redacted(), run(loud))).NotTo(Or(ContainSubstring("canary"), ContainSubstring("other")))
 		}
 	})
 

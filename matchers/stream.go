@@ -24,10 +24,37 @@ type StreamMatcher struct {
 //
 //	Expect(result).To(HaveStdout("main\n"))
 //	Expect(result).To(HaveStdout(ContainSubstring("deploy")).Redacted())
-func HaveStdout(v any) *StreamMatcher { return haveStream("HaveStdout", runner.Stdout, v) }
+func HaveStdout(v any) *StreamMatcher {
+	test, err := newStreamTest("HaveStdout", v)
+	return haveStream("HaveStdout", stdout, test, err)
+}
 
 // HaveStderr is [HaveStdout] for standard error.
-func HaveStderr(v any) *StreamMatcher { return haveStream("HaveStderr", runner.Stderr, v) }
+func HaveStderr(v any) *StreamMatcher {
+	test, err := newStreamTest("HaveStderr", v)
+	return haveStream("HaveStderr", stderr, test, err)
+}
+
+// HaveOutput is [HaveStdout] for both streams: standard output, and after it standard error. Two pipes have no order
+// between them, so it is for what stands in either, or in neither.
+//
+//	Expect(result).To(HaveOutput(ContainSubstring("deprecated")))
+func HaveOutput(v any) *StreamMatcher {
+	test, err := newStreamTest("HaveOutput", v)
+	return haveStream("HaveOutput", bothStreams, test, err)
+}
+
+// HaveStdoutLines matches a run that wrote these lines to standard output, and no other: each a string, or a matcher of
+// one. A lone matcher gets all lines, a []string. Line ends are not part of a line, and a last line needs none.
+//
+//	Expect(result).To(HaveStdoutLines("main", HavePrefix("feature/")))
+//	Expect(result).To(HaveStdoutLines(ContainElement("main")))
+//
+// Its messages show output as those of [HaveStdout] do.
+func HaveStdoutLines(v ...any) *StreamMatcher {
+	test, err := newLinesTest("HaveStdoutLines", v)
+	return haveStream("HaveStdoutLines", stdout, test, err)
+}
 
 // Redacted keeps the command's output, and what is wanted of it, out of the messages: they tell sizes and places.
 func (m *StreamMatcher) Redacted() *StreamMatcher {
@@ -42,6 +69,8 @@ type streamTest struct {
 	match      func(got []byte) (bool, error)
 	// exact is what the stream must equal; nil when the test is of another kind.
 	exact []byte
+	// differs says where the stream fails the test, with and without content; nil when the test cannot tell.
+	differs func(got []byte) (text, bare string)
 }
 
 func newStreamTest(name string, v any) (streamTest, error) {
@@ -82,32 +111,56 @@ func exactly(want []byte) streamTest {
 	}
 }
 
-func haveStream(name string, id runner.StreamID, v any) *StreamMatcher {
+// part is what of a run's output a [StreamMatcher] looks at.
+type part struct {
+	name string
+	of   func(r *runner.Result) (kept []byte, total int64, truncated bool)
+}
+
+var (
+	stdout = part{"stdout", func(r *runner.Result) ([]byte, int64, bool) {
+		return r.Stdout(), r.StdoutTotal(), r.StdoutTruncated()
+	}}
+	stderr = part{"stderr", func(r *runner.Result) ([]byte, int64, bool) {
+		return r.Stderr(), r.StderrTotal(), r.StderrTruncated()
+	}}
+	bothStreams = part{"output", func(r *runner.Result) ([]byte, int64, bool) {
+		return append(r.Stdout(), r.Stderr()...), r.StdoutTotal() + r.StderrTotal(), r.StdoutTruncated() || r.StderrTruncated()
+	}}
+)
+
+func haveStream(name string, p part, test streamTest, wrong error) *StreamMatcher {
 	m := &StreamMatcher{}
-	test, wrong := newStreamTest(name, v)
 	m.matcher = ofRun(name, func(r *runner.Result, j *judgement) error {
 		if wrong != nil {
 			return wrong
 		}
-		got, total := captured(r, id)
+		got, total, truncated := p.of(r)
 		ok, err := test.match(got)
 		if err != nil {
 			return m.failed(name, got, err)
 		}
 		j.ok = ok
-		j.subject = id.String() + " of " + ticked(r.Program())
+		j.subject = p.name + " of " + ticked(r.Program())
 		j.want, j.got, j.found = test.text, size(got), "it does, with "+size(got)
 		if m.redacted {
 			j.want = test.bare
 		}
 		j.evidence = []fact{{"run", "it " + ending(r)}}
-		if truncated(r, id) {
+		if truncated {
 			j.evidence = append(j.evidence, fact{"truncated", fmt.Sprintf("kept %d of %s", len(got), count(total, "byte"))})
 			j.hint = "only a part was kept: raise MaxBytes of the stream in Cmd.Output to judge the whole"
 		}
 		i, differs := firstDifference(test.exact, got)
-		if test.exact != nil && differs {
+		switch {
+		case test.exact != nil && differs:
 			j.evidence = append(j.evidence, fact{"differs", place(got, i)})
+		case test.differs != nil && !ok:
+			text, bare := test.differs(got)
+			if m.redacted {
+				text = bare
+			}
+			j.evidence = append(j.evidence, fact{"differs", text})
 		}
 		switch {
 		case m.redacted:
@@ -129,11 +182,4 @@ func (m *StreamMatcher) failed(name string, got []byte, err error) error {
 		text = plain(err.Error(), 300)
 	}
 	return fmt.Errorf("matchers: the matcher given to %s cannot judge %s: %s", name, size(got), text)
-}
-
-func captured(r *runner.Result, id runner.StreamID) (kept []byte, total int64) {
-	if id == runner.Stderr {
-		return r.Stderr(), r.StderrTotal()
-	}
-	return r.Stdout(), r.StdoutTotal()
 }

@@ -49,6 +49,7 @@ var untidy = []struct {
 	instead string
 }{
 	{regexp.MustCompile(` \| 0x[0-9a-f]+`), ""},
+	{regexp.MustCompile(`>0x[0-9a-f]+`), ">"},
 	{regexp.MustCompile(`\s+`), " "},
 	{regexp.MustCompile(`([{\[]) `), "$1"},
 	{regexp.MustCompile(`,? ([}\]])`), "$1"},

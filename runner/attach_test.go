@@ -182,7 +182,7 @@ func TestAttachEndsStreams(t *testing.T) {
 		g.Expect(res.StdoutTruncated()).To(BeFalse())
 		g.Expect(string(res.Stdout())).To(Equal("said in time"))
 	})
-	onFakeClock(t, "an outsider that goes on writing holds a timed-out run for half a second at most", func(g *WithT) {
+	onFakeClock(t, "an outsider that goes on writing does not hold a timed-out run for a second", func(g *WithT) {
 		b := newStub()
 		b.outsider = true
 		cmd := runner.Command("x")
@@ -197,9 +197,44 @@ func TestAttachEndsStreams(t *testing.T) {
 		})
 		res, took := settled(p)
 		outsider.Wait()
-		g.Expect(took).To(BeNumerically("<=", 1500*time.Millisecond))
+		g.Expect(took).To(BeNumerically("<", 2*time.Second))
 		g.Expect(res.Outcome()).To(Equal(runner.TimedOut))
 		g.Expect(res.PipesHeld()).To(BeTrue())
+	})
+	onFakeClock(t, "an outsider and a slow tee together do not, either", func(g *WithT) {
+		b := newStub()
+		b.outsider = true
+		cmd := runner.Command("x")
+		cmd.Timeout = time.Second
+		cmd.Output.Stdout.Tee = teeFunc(func([]byte) { time.Sleep(300 * time.Millisecond) })
+		p := runner.Attach(cmd, b, time.Now())
+		var outsider sync.WaitGroup
+		outsider.Go(func() {
+			for !b.out.isClosed() {
+				b.out.write([]byte("noise"))
+				time.Sleep(40 * time.Millisecond)
+			}
+		})
+		res, took := settled(p)
+		outsider.Wait()
+		g.Expect(took).To(BeNumerically("<=", 1900*time.Millisecond))
+		g.Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		time.Sleep(time.Second) // the tee is abandoned in its last call
+	})
+	onFakeClock(t, "a tee that is slow and not stuck gets the rest of a timed-out run", func(g *WithT) {
+		b := newStub()
+		b.out.most = 1
+		var got bytes.Buffer
+		cmd := runner.Command("x")
+		cmd.Timeout = time.Second
+		cmd.Output.Stdout.Tee = teeFunc(func(chunk []byte) { time.Sleep(300 * time.Millisecond); got.Write(chunk) })
+		p := runner.Attach(cmd, b, time.Now())
+		time.Sleep(900 * time.Millisecond)
+		b.out.write([]byte("abc"))
+		res, took := settled(p)
+		g.Expect(took).To(Equal(900 * time.Millisecond))
+		g.Expect(got.String()).To(Equal("abc"))
+		g.Expect(res.TeeErr()).NotTo(HaveOccurred())
 	})
 	onFakeClock(t, "a slow tee of a run that ended by itself is waited for", func(g *WithT) {
 		b := newStub()

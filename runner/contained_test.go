@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -88,12 +90,12 @@ var _ = Describe("Contained", func() {
 		It("negative control: os/exec returns late and leaves the escapee", func() {
 			cmd := shell(script)
 			find := marked(cmd)
+			began := time.Now()
 			ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 			defer cancel()
 			plain := exec.CommandContext(ctx, "sh", "-c", script)
 			plain.Env = cmd.Env.Reveal()
 			plain.WaitDelay = time.Second
-			began := time.Now()
 			_, err := plain.Output()
 			Expect(err).To(HaveOccurred())
 			Expect(time.Since(began)).To(BeNumerically(">=", 1200*time.Millisecond))
@@ -200,11 +202,15 @@ var _ = Describe("Contained", func() {
 
 		It("does not listen to a stranger for ever", func(ctx SpecContext) {
 			r := floor()
-			cmd := shell(`echo first; setsid sh -c 'while :; do echo noise; done' & exit 0`)
+			escaped := filepath.Join(GinkgoT().TempDir(), "escaped")
+			cmd := shell(`echo first; setsid sh -c ': >"$ESCAPED"; while :; do echo noise; done' & ` +
+				`until [ -e "$ESCAPED" ]; do :; done; exit 0`)
+			cmd.Env = cmd.Env.Set("ESCAPED", escaped)
 			cmd.Output.Stdout = runner.Stream{Policy: runner.Head, MaxBytes: 6}
 			find := marked(cmd)
 			res, err := runner.Run(ctx, r, cmd)
 			Expect(err).NotTo(HaveOccurred())
+			Expect(res.PipesHeld()).To(BeTrue(), "nobody escaped")
 			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
 			Expect(string(res.Stdout())).To(Equal("first\n"))
 			Expect(res.SettledAfter()).To(BeNumerically("<", 5*time.Second))
@@ -212,20 +218,23 @@ var _ = Describe("Contained", func() {
 		})
 
 		It("says nothing of held pipes when nobody holds them, however many start at once", func(ctx SpecContext) {
-			held := make(chan bool)
+			var mu sync.Mutex
+			var wrong []string
+			var all sync.WaitGroup
 			for range 8 {
-				go func() {
-					any := false
+				all.Go(func() {
 					for range 15 {
 						res, err := runner.Run(ctx, runner.Contained{}, fixture("exit"))
-						any = any || err != nil || res.PipesHeld()
+						if err != nil || res.PipesHeld() {
+							mu.Lock()
+							wrong = append(wrong, fmt.Sprint(res, err, res.SettledAfter()))
+							mu.Unlock()
+						}
 					}
-					held <- any
-				}()
+				})
 			}
-			for range 8 {
-				Expect(<-held).To(BeFalse())
-			}
+			all.Wait()
+			Expect(wrong).To(BeEmpty())
 		})
 	})
 
@@ -290,6 +299,21 @@ var _ = Describe("Contained", func() {
 			start()
 		}
 		Expect(openFiles()).To(Equal(before))
+	})
+
+	It("loses nothing that is in the pipe when a stuck tee is abandoned", func(ctx SpecContext) {
+		cmd := shell("echo one; sleep 0.2; echo two; exec sleep 60")
+		cmd.Timeout = 600 * time.Millisecond
+		release := make(chan struct{})
+		defer close(release)
+		cmd.Output.Stdout.Tee = teeFunc(func([]byte) { <-release })
+		res, err := runner.Run(ctx, runner.Contained{}, cmd)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		Expect(string(res.Stdout())).To(Equal("one\ntwo\n"))
+		Expect(res.StdoutTruncated()).To(BeFalse())
+		Expect(res.TeeErr()).To(HaveOccurred())
+		Expect(res.SettledAfter()).To(BeNumerically("<", 1600*time.Millisecond))
 	})
 
 	Describe("a shared group", func() {

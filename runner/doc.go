@@ -56,7 +56,7 @@
 // What is kept depends on the bytes alone, not on how they were cut into reads, and the totals are exact. A Tee sees
 // every byte as it comes. Its errors and panics stop it alone. A slow Tee slows the child down; one that is stuck is
 // waited for when a run ended by itself, until [Process.Cancel], [Process.Close] or the command's Timeout shows that
-// there is no more time, and abandoned half a second after the tree is gone when we ended the run.
+// there is no more time, and abandoned soon after the tree is gone when we ended the run ([Stream.Tee] has the times).
 //
 // # Input
 //

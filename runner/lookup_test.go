@@ -41,6 +41,7 @@ var _ = Describe("finding the program", func() {
 		cmd.Env = runner.CleanEnv()
 		Expect(start(ctx, cmd)).To(beStartError(runner.StartNotFound))
 		script("tool", "#!/bin/sh\n", 0o700)
+		GinkgoT().Chdir(dir)
 		cmd = runner.Command("tool")
 		cmd.Dir = dir
 		cmd.Env = runner.CleanEnv().Set("PATH", ".::")

@@ -46,8 +46,9 @@ type Stream struct {
 	MaxBytes int64
 	// Tee, if not nil, gets every byte as it is read, before the policy and beyond the cap, from one goroutine. Its
 	// error or panic stops the tee alone and is told by [Result.TeeErr]; the capture goes on. A tee that is slow slows
-	// the child down, as a slow reader of a pipe does. One that is still writing 500 ms after the tree of a run that
-	// timed out, overflowed or was cancelled is gone is abandoned: the run is over without it.
+	// the child down, as a slow reader of a pipe does. When a timeout, an overflow or a cancel has ended the run, a tee
+	// that takes more than 500 ms for one chunk once the tree is gone, or more than 900 ms in all, is abandoned: the run
+	// is over without it, [Result.TeeErr] says so, and a Write that is under way may still be at work.
 	Tee io.Writer
 }
 

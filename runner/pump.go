@@ -12,9 +12,11 @@ const (
 	// readPatience is how long a stream may give nothing, once the tree is gone, before it is given up: somebody outside
 	// the tree holds it open.
 	readPatience = 250 * time.Millisecond
-	// forcedPatience bounds everything that is left to do for a stream once the tree of a run that was ended by us is
-	// gone: a tee that is still writing then is abandoned.
-	forcedPatience = 500 * time.Millisecond
+	// teePatience is how long one chunk may keep the onlookers once the tree of a run that was ended by us is gone: those
+	// of a stream that takes longer are abandoned.
+	teePatience = 500 * time.Millisecond
+	// forcedBound is when such a run is done with its streams, come what may.
+	forcedBound = 900 * time.Millisecond
 )
 
 // pump reads one stream to its end: each chunk goes into the sink first and to the onlookers then, so that a tee which
@@ -30,7 +32,7 @@ type pump struct {
 	sink sink
 	// reading: the pump is in Read. Otherwise it is busy with the onlookers.
 	reading bool
-	// clocked: the pump notes since when it reads. Only the ending needs to know.
+	// clocked: the pump notes since when it does either. Only the ending needs to know.
 	clocked bool
 	since   time.Time
 	// done: the pump has ended by itself. abandoned: it was given no more time, and the sink is no longer its own.
@@ -72,18 +74,23 @@ func (p *pump) enter() (room []byte, ok bool) {
 	if p.atEnd || p.abandoned {
 		return nil, false
 	}
-	p.reading = true
+	p.turn(true)
+	return p.sink.room(), true
+}
+
+// turn notes what the pump is at. The caller holds mu.
+func (p *pump) turn(reading bool) {
+	p.reading = reading
 	if p.clocked {
 		p.since = time.Now()
 	}
-	return p.sink.room(), true
 }
 
 // leave accounts for what a Read gave. over reports that the cap was passed just now.
 func (p *pump) leave(n int, err error) (chunk []byte, over bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.reading = false
+	p.turn(false)
 	if p.abandoned {
 		return nil, false
 	}
@@ -125,7 +132,7 @@ func (p *pump) busy() bool {
 	return !p.reading && !p.done
 }
 
-// clock starts the time that a pending Read is given.
+// clock starts the time that a pending Read, or a busy onlooker, is given.
 func (p *pump) clock(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,32 +144,17 @@ func (p *pump) clock(now time.Time) {
 // when it wants to be called again, zero for never, and whether it abandoned the pump.
 func (p *pump) hasten(now, forced time.Time) (next time.Time, abandoned bool) {
 	p.mu.Lock()
-	var due time.Time
-	switch {
-	case p.done || p.abandoned:
-		p.mu.Unlock()
-		return time.Time{}, false
-	case p.reading:
-		due = p.since.Add(readPatience)
-		if !forced.IsZero() && due.After(forced.Add(forcedPatience)) {
-			due = forced.Add(forcedPatience)
-		}
-	case !forced.IsZero():
-		due = forced.Add(forcedPatience)
-	default:
-		p.mu.Unlock()
-		return time.Time{}, false
-	}
-	if now.Before(due) {
+	due := p.due(forced)
+	if due.IsZero() || now.Before(due) {
 		p.mu.Unlock()
 		return due, false
 	}
 	if p.reading && !p.givenUp {
-		p.givenUp = true
-		p.since = now
+		p.givenUp, p.since = true, now
+		due = p.due(forced)
 		p.mu.Unlock()
 		p.giveUp()
-		return now.Add(readPatience), false
+		return due, false
 	}
 	p.abandoned, p.partial = true, true
 	stuckInRead := p.reading
@@ -172,6 +164,29 @@ func (p *pump) hasten(now, forced time.Time) (next time.Time, abandoned bool) {
 	}
 	_ = p.reader.Close()
 	return time.Time{}, true
+}
+
+// due is when the next thing has to happen to the pump, zero for never. The caller holds mu.
+func (p *pump) due(forced time.Time) (due time.Time) {
+	bound := forced.Add(forcedBound)
+	switch {
+	case p.done || p.abandoned:
+		return time.Time{}
+	case p.reading && !p.givenUp:
+		due, bound = p.since.Add(readPatience), bound.Add(-readPatience)
+	case p.reading:
+		due = p.since.Add(readPatience)
+	case forced.IsZero():
+		return time.Time{}
+	case p.since.Before(forced):
+		due = forced.Add(teePatience)
+	default:
+		due = p.since.Add(teePatience)
+	}
+	if !forced.IsZero() && due.After(bound) {
+		return bound
+	}
+	return due
 }
 
 // giveUp makes a pending and any further Read return what is there already, and end then.

@@ -11,7 +11,7 @@ import (
 )
 
 // patience is how long what a suite started may take to end after the last spec.
-const patience = 3 * time.Second
+const patience = 5 * time.Second
 
 // snapshot is what there was before a suite ran.
 type snapshot struct {

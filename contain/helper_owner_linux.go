@@ -1,0 +1,135 @@
+package contain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// readyBound is how long a helper may take to say that it is ready: an executed Go program needs 10 ms, and a loaded
+// machine a hundred times as long.
+const readyBound = 10 * time.Second
+
+// helper is a running helper program, as its owner sees it.
+type helper struct {
+	link    link
+	process *leader
+	ending  sync.Once
+	// reaped is closed when the process has ended and is reaped.
+	reaped chan struct{}
+}
+
+// messageReady is the first thing that a helper says.
+const messageReady = 'R'
+
+// startHelper starts the helper program in a role and waits until it is ready.
+func startHelper(role string, args []string, flags uintptr, files ...*os.File) (*helper, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, bare(err)
+	}
+	theirs := os.NewFile(uintptr(pair[1]), helperName)
+	defer func() { _ = theirs.Close() }()
+	_ = unix.SetNonblock(pair[0], true)
+	h := &helper{link: link{file: os.NewFile(uintptr(pair[0]), helperName)}, reaped: make(chan struct{})}
+	owner, err := unix.PidfdOpen(os.Getpid(), 0)
+	if err != nil {
+		_ = h.link.file.Close()
+		return nil, bare(err)
+	}
+	self := os.NewFile(uintptr(owner), "pidfd")
+	defer func() { _ = self.Close() }()
+
+	pidfd := -1
+	spec := Spec{
+		Path:  "/proc/self/exe",
+		Argv:  Seal(append([]string{helperName, role, strconv.Itoa(len(files))}, args...)...),
+		Env:   Seal("GOMAXPROCS=2", "GOTRACEBACK=none"),
+		Files: append([]*os.File{theirs, self}, files...),
+	}
+	pid, err := fork(context.Background(), spec, &syscall.SysProcAttr{Setsid: true, Cloneflags: flags, PidFD: &pidfd})
+	if err == nil && pidfd < 0 {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+		err = unix.ENOSYS
+	}
+	if err != nil {
+		_ = h.link.file.Close()
+		return nil, fmt.Errorf("the helper program cannot be started: %w", bare(err))
+	}
+	h.process = newLeader(pid, pidfd)
+	_ = theirs.Close() // so that its death is heard
+	sent, err := h.greet()
+	if err == nil && role == roleRelay {
+		err = h.adopted(sent)
+	} else {
+		closeAll(sent)
+	}
+	if err != nil {
+		h.end()
+		return nil, fmt.Errorf("the helper program is not ready: %w", bare(err))
+	}
+	return h, nil
+}
+
+// greet waits until the helper is ready, and returns the pidfd of itself that it may send.
+func (h *helper) greet() (pidfd []int, err error) {
+	_ = h.link.file.SetReadDeadline(time.Now().Add(readyBound))
+	m, err := h.link.receive()
+	_ = h.link.file.SetReadDeadline(time.Time{})
+	if err == nil && m.kind != messageReady {
+		err = errMalformed
+	}
+	if err == nil {
+		if errno := (&unpacker{rest: m.body}).number(); errno != 0 {
+			err = syscall.Errno(errno)
+		}
+	}
+	if err != nil {
+		closeAll(m.files)
+		return nil, err
+	}
+	return m.files, nil
+}
+
+// alive reports whether the helper still runs.
+func (h *helper) alive() bool {
+	_, over := h.process.poll()
+	return !over
+}
+
+// end kills the helper without asking it, and lets go of it. It does not wait; reaped says when it is gone.
+func (h *helper) end() {
+	_ = h.process.signal(syscall.SIGKILL)
+	h.letGo()
+}
+
+// letGo closes the socket, upon which the helper ends by itself, and reaps it when it has.
+func (h *helper) letGo() {
+	h.ending.Do(func() {
+		_ = h.link.file.Close()
+		go func() {
+			defer close(h.reaped)
+			h.process.watch()
+			_ = h.process.reap(time.Now().Add(KillBound))
+		}()
+	})
+}
+
+// awaitReaped reports whether the helper was gone by the deadline.
+func (h *helper) awaitReaped(deadline time.Time) error {
+	timer := time.NewTimer(time.Until(deadline))
+	defer timer.Stop()
+	select {
+	case <-h.reaped:
+		return nil
+	case <-timer.C:
+		return errors.New("the helper program has not ended")
+	}
+}

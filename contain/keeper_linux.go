@@ -1,0 +1,433 @@
+package contain
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// What an owner says to a keeper, and what the keeper answers under the same kind.
+const (
+	// messageStart: path, argv, environment, directory, and whether there is a leaf; with the descriptors of the working
+	// directory, of the leaf if there is one, and of the streams and files. Answer: a step and an error number, or 0 and a
+	// pidfd.
+	messageStart = 's'
+	// messageStrike: kill them all. No answer.
+	messageStrike = 'k'
+	// messageEmpty. Answer: 1 if nobody is alive, 0 otherwise.
+	messageEmpty = 'e'
+	// messageSignal: a number. Answer: an error number, ESRCH if there was nobody.
+	messageSignal = 'g'
+	// messageRelease: reap the first process. Answer: 1 if nobody is left, dead or alive, and 0 if nothing was done
+	// because somebody is alive.
+	messageRelease = 'r'
+	// messageExit is not asked for: how the first process ended.
+	messageExit = 'x'
+)
+
+// keeperProcess is this process as a keeper: the parent of one tree at a time, to which all its orphans come. It is the
+// first process of a pid namespace, or a subreaper.
+//
+// The first process of the tree must not be reaped before its tree is dead, and all others must be, at any time. The
+// kernel knows whose child a process is down to the thread: the first process is forked by the spawner, a thread of its
+// own, and orphans come to the main thread, which waits for its own children alone. (Whoever is cloned as a sibling of
+// the first process, with CLONE_PARENT, is the spawner's child too, and is reaped with it.)
+type keeperProcess struct {
+	*helperProcess
+	namespaced bool
+	pid        int // as /proc shows it
+
+	starts   chan startOrder
+	started  chan startOutcome
+	starting bool
+	// siblings lists the children of the spawner; -1 if this kernel does not.
+	siblings int
+
+	leader *leader // nil when there is none
+	pidfd  int     // the leader's
+	told   bool    // the owner knows how the leader ended
+}
+
+// startOrder is what the spawner is to start.
+type startOrder struct {
+	spec  Spec
+	cwd   int
+	leaf  int // -1 for none
+	files []int
+}
+
+type startOutcome struct {
+	pid, pidfd int
+	err        error
+}
+
+// serveKeeper is the keeper's side. The caller is the main thread: it is, as long as the program initialises.
+func (h *helperProcess) serveKeeper(namespaced bool) {
+	k := &keeperProcess{
+		helperProcess: h, namespaced: namespaced, starts: make(chan startOrder), started: make(chan startOutcome, 1),
+		pidfd: -1,
+	}
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	pid, err := ownPID()
+	if err == nil && !namespaced {
+		err = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	}
+	self, pidfdErr := unix.PidfdOpen(os.Getpid(), 0)
+	if err = errors.Join(err, pidfdErr); err != nil {
+		h.ready(bare(err), -1)
+		quit(1)
+	}
+	k.pid = pid
+	ready := make(chan struct{})
+	go k.spawner(ready)
+	<-ready
+	if h.ready(nil, self) != nil {
+		quit(1)
+	}
+	_ = unix.Close(self)
+
+	for {
+		asked, err := k.await(-1, k.watched()...)
+		if asked {
+			err = k.answer()
+		}
+		if err != nil {
+			break
+		}
+		_ = k.reapOrphans()
+		if k.collect() != nil || k.tell() != nil {
+			break
+		}
+	}
+	k.destroy()
+}
+
+// ready tells the owner that the helper can be used, or why not.
+func (h *helperProcess) ready(err error, pidfd int) error {
+	m := message{kind: messageReady}
+	errno := syscall.Errno(0)
+	if err != nil && !errors.As(err, &errno) {
+		errno = unix.EINVAL
+	}
+	(*packed)(&m.body).number(uint64(errno))
+	if pidfd >= 0 {
+		m.files = []int{pidfd}
+	}
+	return h.link.send(m)
+}
+
+// spawner forks all that this keeper starts, on a thread of its own.
+func (k *keeperProcess) spawner(ready chan<- struct{}) {
+	runtime.LockOSThread()
+	var err error
+	if k.siblings, err = openat(unix.AT_FDCWD, "/proc/thread-self/children", unix.O_RDONLY); err != nil {
+		k.siblings = -1
+	}
+	close(ready)
+	for order := range k.starts {
+		k.started <- order.start()
+		k.wake()
+	}
+}
+
+func (o startOrder) start() (out startOutcome) {
+	// The owner's working directory, for as long as the start takes: a relative path and a relative directory are meant
+	// from there.
+	defer o.letGo()
+	if err := unix.Fchdir(o.cwd); err != nil {
+		return startOutcome{err: &StartError{Step: StepDir, Err: err}}
+	}
+	defer func() { _ = unix.Chdir("/") }()
+	attr := &syscall.SysProcAttr{Setpgid: true, PidFD: &out.pidfd}
+	if o.leaf >= 0 {
+		attr.UseCgroupFD, attr.CgroupFD = true, o.leaf
+	}
+	out.pid, out.err = fork(context.Background(), o.spec, attr)
+	return out
+}
+
+// watched is the first process's pidfd, as long as it is to be heard of.
+func (k *keeperProcess) watched() []int {
+	if k.leader == nil || k.told {
+		return nil
+	}
+	return []int{k.pidfd}
+}
+
+func (k *keeperProcess) answer() error {
+	m, err := k.link.receive()
+	if err != nil {
+		return err
+	}
+	body := unpacker{rest: m.body}
+	if m.kind == messageStart {
+		return k.begin(&body, m.files)
+	}
+	closeAll(m.files)
+	switch m.kind {
+	case messageStrike:
+		k.strike()
+		return nil
+	case messageEmpty:
+		return k.reply(m.kind, truth(k.quiet()))
+	case messageRelease:
+		return k.reply(m.kind, truth(k.release()))
+	case messageSignal:
+		return k.reply(m.kind, uint64(k.signal(syscall.Signal(body.number()))))
+	}
+	return errMalformed
+}
+
+func truth(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (k *keeperProcess) reply(kind byte, numbers ...uint64) error {
+	var body packed
+	for _, n := range numbers {
+		body.number(n)
+	}
+	return k.link.send(message{kind: kind, body: body})
+}
+
+// begin hands a start to the spawner. It may block there, and the keeper still hears what it is told.
+func (k *keeperProcess) begin(body *unpacker, files []int) error {
+	order, ok := unpackOrder(body, files)
+	if !ok || k.starting || k.leader != nil {
+		closeAll(files)
+		return errMalformed
+	}
+	k.starting = true
+	k.starts <- order
+	return nil
+}
+
+// unpackOrder takes the descriptors over, if it reports true.
+func unpackOrder(body *unpacker, files []int) (o startOrder, ok bool) {
+	o = startOrder{files: files, leaf: -1}
+	o.spec.Path = body.text()
+	o.spec.Argv = Seal(body.list()...)
+	o.spec.Env = Seal(body.list()...)
+	o.spec.Dir = body.text()
+	leaf := body.number() != 0
+	first := 1
+	if leaf {
+		first = 2
+	}
+	if body.bad || len(files) < first+3 {
+		return startOrder{}, false
+	}
+	o.cwd = files[0]
+	if leaf {
+		o.leaf = files[1]
+	}
+	o.files = files[:first]
+	var streams []*os.File
+	for _, fd := range files[first:] {
+		streams = append(streams, os.NewFile(uintptr(fd), "stream"))
+	}
+	o.spec.Stdin, o.spec.Stdout, o.spec.Stderr, o.spec.Files = streams[0], streams[1], streams[2], streams[3:]
+	return o, true
+}
+
+// letGo closes what was only lent: a keeper never holds a pipe of a run.
+func (o startOrder) letGo() {
+	closeAll(o.files)
+	for _, f := range append([]*os.File{o.spec.Stdin, o.spec.Stdout, o.spec.Stderr}, o.spec.Files...) {
+		_ = f.Close()
+	}
+}
+
+// collect tells the owner how a start went, when it is over.
+func (k *keeperProcess) collect() error {
+	select {
+	case out := <-k.started:
+		k.starting = false
+		if out.err == nil {
+			k.leader, k.pidfd, k.told = newLeader(out.pid, out.pidfd), out.pidfd, false
+			var body packed
+			body.text("")
+			body.number(0)
+			return k.link.send(message{kind: messageStart, body: body, files: []int{out.pidfd}})
+		}
+		var body packed
+		step, errno := StepExec, syscall.EINVAL
+		if e, ok := errors.AsType[*StartError](out.err); ok {
+			step = e.Step
+		}
+		_ = errors.As(out.err, &errno)
+		body.text(string(step))
+		body.number(uint64(errno))
+		return k.link.send(message{kind: messageStart, body: body})
+	default:
+		return nil
+	}
+}
+
+// tell tells the owner how the first process ended, once.
+func (k *keeperProcess) tell() error {
+	if k.leader == nil || k.told {
+		return nil
+	}
+	status, over := k.leader.poll()
+	if !over {
+		return nil
+	}
+	k.told = true
+	return k.reply(messageExit, uint64(status.Code), uint64(status.Signal), truth(status.Core), truth(status.Lost),
+		uint64(status.CPU))
+}
+
+// strike kills whoever is there. In a namespace one system call does, and no fork can slip through it.
+func (k *keeperProcess) strike() {
+	if k.namespaced {
+		_ = unix.Kill(-1, unix.SIGKILL)
+		return
+	}
+	_ = signalDescendants(k.pid, unix.SIGKILL)
+}
+
+func (k *keeperProcess) signal(sig syscall.Signal) (errno syscall.Errno) {
+	if k.quiet() {
+		return unix.ESRCH
+	}
+	var err error
+	if k.namespaced {
+		err = unix.Kill(-1, sig)
+	} else if err = signalDescendants(k.pid, sig); errors.Is(err, os.ErrProcessDone) {
+		err = unix.ESRCH
+	}
+	if err != nil && !errors.As(err, &errno) {
+		errno = unix.EIO
+	}
+	return errno
+}
+
+// quiet reports whether nobody is alive. In this order it cannot miss anybody: when the first process and its siblings
+// are dead, all the others have the main thread for a parent or an ancestor, and nobody can get another one.
+func (k *keeperProcess) quiet() bool {
+	if k.starting {
+		return false
+	}
+	if k.leader != nil {
+		if _, over := k.leader.poll(); !over {
+			return false
+		}
+	}
+	return !k.siblingsAlive() && k.reapOrphans()
+}
+
+func (k *keeperProcess) siblingsAlive() bool {
+	if k.siblings < 0 {
+		list, err := descendantsByParent(k.pid)
+		for _, p := range list {
+			if p.parent == k.pid && p.member().Alive() {
+				return true
+			}
+		}
+		return err != nil
+	}
+	_, err := unix.Seek(k.siblings, 0, unix.SEEK_SET)
+	var text []byte
+	if err == nil {
+		text, err = readFd(k.siblings)
+	}
+	pids := appendPIDs(nil, text)
+	if len(pids) <= 1 {
+		return err != nil
+	}
+	for _, pid := range pids {
+		if p, err := readProcess(pid); err == nil && p.member().Alive() {
+			return true
+		}
+	}
+	return false
+}
+
+// reapOrphans reaps the dead children of this thread, and reports whether it has no other.
+func (k *keeperProcess) reapOrphans() (none bool) { return reapChildren(unix.WNOTHREAD) }
+
+func reapChildren(options int) (none bool) {
+	for {
+		pid, err := unix.Wait4(-1, nil, unix.WNOHANG|unix.WALL|options, nil)
+		switch {
+		case err == nil && pid > 0 || errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.ECHILD):
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+// release reaps the first process and makes the keeper fit for the next tree, unless somebody is alive.
+func (k *keeperProcess) release() bool {
+	if !k.quiet() {
+		return false
+	}
+	if k.leader != nil {
+		if k.tell() != nil || k.leader.reap(time.Now().Add(removeBound)) != nil {
+			return false
+		}
+		k.leader, k.pidfd = nil, -1
+	}
+	if !reapChildren(0) {
+		return false
+	}
+	// Somebody may have entered the namespace from outside, as nobody's orphan.
+	if k.namespaced && !errors.Is(unix.Kill(-1, 0), unix.ESRCH) {
+		return false
+	}
+	k.collectGarbage()
+	return true
+}
+
+// garbageBound is how much a keeper lets lie about.
+const garbageBound = 16 << 20
+
+func (k *keeperProcess) collectGarbage() {
+	var stats runtime.MemStats
+	if runtime.ReadMemStats(&stats); stats.HeapAlloc > garbageBound {
+		runtime.GC()
+	}
+}
+
+// destroy ends the tree when the owner is gone. In a namespace the kernel does, when its first process ends.
+func (k *keeperProcess) destroy() {
+	if k.namespaced {
+		return
+	}
+	for end := time.Now().Add(wardenBound); time.Now().Before(end); {
+		select {
+		case out := <-k.started:
+			k.starting = false
+			if out.err == nil {
+				k.leader = newLeader(out.pid, out.pidfd)
+			}
+		default:
+		}
+		k.strike()
+		if k.quiet() {
+			return
+		}
+		time.Sleep(drainPaceMin)
+	}
+}
+
+// ownPID is our process id as /proc shows it: in a pid namespace of our own it is not what the kernel tells us.
+func ownPID() (int, error) {
+	link, err := os.Readlink("/proc/self")
+	if err != nil {
+		return 0, bare(err)
+	}
+	return strconv.Atoi(link)
+}

@@ -1,0 +1,246 @@
+package contain_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/fixtures"
+	"github.com/boombox-go/boombox/internal/suite"
+)
+
+// parentOf is the process that a process is a child of.
+func parentOf(pid int) int {
+	GinkgoHelper()
+	text, err := os.ReadFile("/proc/" + itoa(pid) + "/stat")
+	Expect(err).NotTo(HaveOccurred())
+	_, parent, _, _, _, _ := contain.StatFields(must(contain.ParseStat(text)))
+	return parent
+}
+
+// stopped reports whether a process is stopped by a signal.
+func stopped(pid int) bool {
+	text, err := os.ReadFile("/proc/" + itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	_, _, _, state, _, _ := contain.StatFields(must(contain.ParseStat(text)))
+	return state == 'T'
+}
+
+var _ = Describe("a keeper", func() {
+	// kept are the mechanisms that hold a tree below a keeper.
+	onKeepers := func(text string, body func(m contain.Mechanism)) {
+		for _, m := range mechanisms() {
+			if m == contain.Cgroup2PIDNamespace || m == contain.PIDNamespace || m == contain.Subreaper {
+				It(text+" ("+string(m)+")", func() { body(m) })
+			}
+		}
+	}
+
+	onKeepers("serves the next start once its tree is empty", func(m contain.Mechanism) {
+		g := newGroup(m)
+		r := start(g, "escapees")
+		keeper := parentOf(r.PID())
+		Expect(r.Close()).To(Succeed())
+		Expect(r.find()).To(BeEmpty())
+		for range 3 {
+			r = start(g, "daemonise")
+			Expect(parentOf(r.PID())).To(Equal(keeper))
+			Expect(r.Close()).To(Succeed())
+			Expect(r.find()).To(BeEmpty())
+		}
+		a, b := start(g, "sleep"), start(g, "sleep")
+		Expect(parentOf(a.PID())).NotTo(Equal(parentOf(b.PID())), "one tree at a time")
+	})
+
+	onKeepers("serves the next start when one has failed", func(m contain.Mechanism) {
+		g := newGroup(m)
+		var first []int
+		for range 3 {
+			_, err := g.Start(context.Background(), contain.Spec{Path: "/nonexistent", Argv: contain.Seal("x")})
+			Expect(err).To(MatchError(syscall.ENOENT))
+			if first == nil {
+				first = helperProcesses(os.Getpid())
+			}
+		}
+		Expect(first).To(ContainElement(parentOf(start(g, "sleep").PID())))
+	})
+
+	onKeepers("leaves when nobody wants it, with everything that we had of it", func(m contain.Mechanism) {
+		g := newGroup(m)
+		start(g, "sleep")
+		Expect(helperProcesses(os.Getpid())).NotTo(BeEmpty())
+		Expect(g.Close()).To(Succeed())
+		Eventually(helperProcesses).WithArguments(os.Getpid()).WithTimeout(bound).Should(BeEmpty())
+	})
+
+	onKeepers("leaves its child what a child expects: signals, streams, a big argument vector", func(m contain.Mechanism) {
+		g := newGroup(m)
+		// What is ignored here would be ignored there.
+		r := start(g, "sleep")
+		text, err := os.ReadFile("/proc/" + itoa(r.PID()) + "/status")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(text)).To(And(ContainSubstring("SigIgn:\t0000000000000000"), ContainSubstring("SigBlk:\t0000000000000000")))
+
+		cat, err := exec.LookPath("cat")
+		if err != nil {
+			Skip("no program \"cat\" on PATH")
+		}
+		in, out := must(os.CreateTemp(GinkgoT().TempDir(), "in")), must(os.CreateTemp(GinkgoT().TempDir(), "out"))
+		defer in.Close()
+		defer out.Close()
+		big := bytes.Repeat([]byte("\xff\x00\n"), 100000)
+		Expect(must(in.WriteAt(big, 0))).To(Equal(len(big)))
+		c, err := g.Start(context.Background(), contain.Spec{
+			Path: cat, Argv: contain.Seal("cat"), Env: contain.Seal("BIG=" + string(bytes.Repeat([]byte("x"), 100000))),
+			Stdin: in, Stdout: out,
+		})
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(c.Exited()).WithTimeout(bound).Should(BeClosed())
+		Expect(statusOf(c).Code).To(Equal(0))
+		Expect(os.ReadFile(out.Name())).To(Equal(big))
+	})
+
+	// A keeper is somebody's target sooner or later: the memory killer's, or a mistaken script's.
+	onKeepers("that is killed takes a namespace with it, and otherwise what is left is said to be unknown", func(m contain.Mechanism) {
+		g, err := contain.New(contain.Options{Mechanism: m})
+		Expect(err).NotTo(HaveOccurred())
+		r := start(g, "setsid")
+		killAll([]int{parentOf(r.PID())})
+		if m == contain.Subreaper {
+			Consistently(func() int { return len(r.find()) }).WithTimeout(50*time.Millisecond).Should(Equal(2), "the control")
+		} else {
+			Eventually(r.find).WithTimeout(bound).Should(BeEmpty())
+			Eventually(r.Exited()).WithTimeout(bound).Should(BeClosed())
+			Expect(statusOf(r.Child).Lost).To(BeTrue())
+		}
+		err = g.Close()
+		if m == contain.Subreaper {
+			Expect(err).To(MatchError(contain.ErrDrain))
+			Expect(err).To(MatchError(ContainSubstring("was killed")))
+			Expect(suite.Alive(r.PID())).To(BeFalse(), "what is to be found is killed")
+		} else {
+			Expect(err).NotTo(HaveOccurred())
+		}
+		Expect(g.Close()).To(Succeed())
+		reap(r.find)
+		g = newGroup(m)
+		start(g, "sleep")
+	})
+
+	onKeepers("that is stopped does not save its tree", func(m contain.Mechanism) {
+		g, err := contain.New(contain.Options{Mechanism: m})
+		Expect(err).NotTo(HaveOccurred())
+		r := start(g, "escapees")
+		keeper := parentOf(r.PID())
+		Expect(syscall.Kill(keeper, syscall.SIGSTOP)).To(Succeed())
+		Eventually(stopped).WithArguments(keeper).WithTimeout(bound).Should(BeTrue())
+		began := time.Now()
+		Expect(g.Close()).To(Succeed())
+		Expect(time.Since(began)).To(BeNumerically("<", contain.KillBound/2))
+		Expect(r.find()).To(BeEmpty())
+		Expect(suite.Alive(keeper)).To(BeFalse())
+	})
+
+	Context("against a child of our own user", func() {
+		// attack lets a shell, which is the child, do something to the keeper.
+		attack := func(m contain.Mechanism, script string) (g *contain.Group, r *running, keeper int) {
+			GinkgoHelper()
+			sh := "/bin/sh"
+			if _, err := os.Stat(sh); err != nil {
+				Skip("no " + sh)
+			}
+			g, err := contain.New(contain.Options{Mechanism: m})
+			Expect(err).NotTo(HaveOccurred())
+			nonce, find := suite.WithNonce()
+			DeferCleanup(reap, find)
+			out := must(os.CreateTemp(GinkgoT().TempDir(), "out"))
+			defer out.Close()
+			signal, ahead, err := os.Pipe()
+			Expect(err).NotTo(HaveOccurred())
+			defer signal.Close()
+			c, err := g.Start(context.Background(), contain.Spec{
+				Path: sh, Argv: contain.Seal("sh", "-c", "read go; "+script+"; echo done; setsid sleep 20 & sleep 20"),
+				Env: contain.Seal(nonce, "PATH="+os.Getenv("PATH")), Stdin: signal, Stdout: out,
+			})
+			Expect(err).NotTo(HaveOccurred())
+			keeper = parentOf(c.PID())
+			Expect(ahead.Close()).To(Succeed())
+			Eventually(os.ReadFile).WithArguments(out.Name()).WithTimeout(bound).Should(ContainSubstring("done"))
+			return g, &running{Child: c, find: find}, keeper
+		}
+		onThat := func(resists bool, text string, body func(m contain.Mechanism)) {
+			for _, rung := range contain.Host().Rungs {
+				if rung.Available && rung.Mechanism != contain.Cgroup2 && rung.Guarantees.Has(contain.KillTree) &&
+					rung.Guarantees.Has(contain.ResistSameUID) == resists {
+					It(text+" ("+string(rung.Mechanism)+")", func() { body(rung.Mechanism) })
+				}
+			}
+		}
+
+		onThat(true, "is out of reach of signals", func(m contain.Mechanism) {
+			for _, sig := range []string{"KILL", "STOP", "TERM", "SEGV", "ABRT", "QUIT"} {
+				g, r, keeper := attack(m, "kill -"+sig+" $PPID 2>/dev/null; kill -"+sig+" 1 2>/dev/null")
+				Expect(suite.Alive(keeper)).To(BeTrue(), sig)
+				Expect(stopped(keeper)).To(BeFalse(), sig)
+				Expect(g.Close()).To(Succeed())
+				Expect(r.find()).To(BeEmpty(), sig)
+			}
+		})
+
+		onThat(true, "is not killed by one that kills everybody, and neither are we", func(m contain.Mechanism) {
+			outside := start(newGroup(contain.ProcessGroup), "sleep")
+			g := newGroup(m)
+			argv := []string{"sh", "-c", "kill -KILL -1"}
+			c, err := g.Start(context.Background(), contain.Spec{Path: "/bin/sh", Argv: contain.Seal(argv...)})
+			Expect(err).NotTo(HaveOccurred())
+			keeper := parentOf(c.PID())
+			Eventually(c.Exited()).WithTimeout(bound).Should(BeClosed())
+			Expect(suite.Alive(keeper)).To(BeTrue())
+			Expect(suite.Alive(outside.PID())).To(BeTrue())
+		})
+
+		onThat(false, "is in reach of signals, and says so", func(m contain.Mechanism) {
+			g, _, keeper := attack(m, "kill -KILL $PPID")
+			Eventually(suite.Alive).WithArguments(keeper).WithTimeout(bound).Should(BeFalse(), "the control")
+			Expect(g.Guarantees().Has(contain.ResistSameUID)).To(BeFalse())
+			Expect(g.Close()).To(MatchError(contain.ErrDrain))
+			Expect(g.Close()).To(Succeed())
+		})
+	})
+
+	onKeepers("comes by the hundred, two hundred groups at once", func(m contain.Mechanism) {
+		const many = 200
+		var wg sync.WaitGroup
+		errs := make(chan error, many)
+		argv := fixtures.Argv("exit", "0")
+		gate := make(chan struct{}, 32) // processes that are executed at once
+		for range many {
+			wg.Go(func() {
+				g, err := contain.New(contain.Options{Mechanism: m})
+				if err == nil {
+					gate <- struct{}{}
+					_, err = g.Start(context.Background(), contain.Spec{Path: argv[0], Argv: contain.Seal(argv...)})
+					err = errors.Join(err, g.Close())
+					<-gate
+				}
+				errs <- err
+			})
+		}
+		wg.Wait()
+		close(errs)
+		for err := range errs {
+			Expect(err).NotTo(HaveOccurred())
+		}
+	})
+})

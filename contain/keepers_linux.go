@@ -1,0 +1,81 @@
+package contain
+
+import (
+	"sync"
+	"time"
+)
+
+// keepers are the keepers of one kind that this process has and does not use. A keeper whose tree is verified empty is
+// as good as new, and spares the next start the execution of a program. An idle one has no goroutine of ours, and does
+// not stay for long.
+type keepers struct {
+	begin func() (*keeper, error)
+
+	mu    sync.Mutex
+	idle  []*keeper
+	timer *time.Timer
+	// used is set by put, and unset by the timer: what nobody came for between two ticks is dismissed.
+	used bool
+}
+
+const (
+	// keeperIdle is how long keepers stay when nobody wants them, at most twice. It is short enough for those who count
+	// their children and descriptors when they are done.
+	keeperIdle = time.Second
+	// keepersMost is how many may be idle.
+	keepersMost = 8
+)
+
+// get takes an idle keeper, or starts one.
+func (ks *keepers) get() (*keeper, error) {
+	for {
+		k := ks.take()
+		if k == nil {
+			return ks.begin()
+		}
+		if k.alive() {
+			return k, nil
+		}
+		k.end()
+	}
+}
+
+func (ks *keepers) take() *keeper {
+	ks.mu.Lock()
+	defer ks.mu.Unlock()
+	if len(ks.idle) == 0 {
+		return nil
+	}
+	k := ks.idle[len(ks.idle)-1]
+	ks.idle = ks.idle[:len(ks.idle)-1]
+	return k
+}
+
+// put gives a keeper back that has no tree.
+func (ks *keepers) put(k *keeper) {
+	ks.mu.Lock()
+	defer ks.mu.Unlock()
+	if len(ks.idle) >= keepersMost {
+		k.letGo()
+		return
+	}
+	ks.idle = append(ks.idle, k)
+	ks.used = true
+	if ks.timer == nil {
+		ks.timer = time.AfterFunc(keeperIdle, ks.tick)
+	}
+}
+
+func (ks *keepers) tick() {
+	ks.mu.Lock()
+	defer ks.mu.Unlock()
+	if ks.used {
+		ks.used = false
+		ks.timer.Reset(keeperIdle)
+		return
+	}
+	for _, k := range ks.idle {
+		k.letGo()
+	}
+	ks.idle, ks.timer = nil, nil
+}

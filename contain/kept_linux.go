@@ -1,0 +1,324 @@
+package contain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// answerBound is how long a keeper may take to answer, which is a matter of microseconds unless somebody has stopped it.
+const answerBound = 2 * time.Second
+
+// errMute is what a keeper's owner is left with when the keeper is dead, or does not answer.
+var errMute = errors.New("the helper program that holds the tree is dead, or does not answer")
+
+// keeper is a running keeper, as its owner sees it.
+type keeper struct {
+	*helper
+	namespaced bool
+
+	sending sync.Mutex // held for one message
+	asking  sync.Mutex // held for one question and its answer
+	answers chan message
+	// mute is closed when the keeper is not to be asked any more.
+	mute     chan struct{}
+	muteOnce sync.Once
+}
+
+func newKeeper(h *helper, namespaced bool) *keeper {
+	return &keeper{helper: h, namespaced: namespaced, answers: make(chan message, 1), mute: make(chan struct{})}
+}
+
+func (k *keeper) silence() { k.muteOnce.Do(func() { close(k.mute) }) }
+
+func (k *keeper) isMute() bool {
+	select {
+	case <-k.mute:
+		return true
+	default:
+		return false
+	}
+}
+
+// listen hears what the keeper says of one tree, until the tree is released or the keeper is gone.
+func (k *keeper) listen(l *keptLeader) {
+	for {
+		m, err := k.link.receive()
+		if err != nil {
+			k.silence()
+			l.orphaned()
+			return
+		}
+		if m.kind == messageExit {
+			l.settle(unpackStatus(m.body))
+			continue
+		}
+		released := m.kind == messageRelease && (&unpacker{rest: m.body}).number() == 1
+		select {
+		case k.answers <- m:
+		case <-k.mute:
+			closeAll(m.files)
+		}
+		if released {
+			return
+		}
+	}
+}
+
+func unpackStatus(body []byte) ExitStatus {
+	u := unpacker{rest: body}
+	s := ExitStatus{Code: int(u.number()), Signal: syscall.Signal(u.number()), Core: u.number() == 1, Lost: u.number() == 1}
+	s.CPU = time.Duration(u.number())
+	return s
+}
+
+func (k *keeper) say(m message) error {
+	if k.isMute() {
+		return errMute
+	}
+	k.sending.Lock()
+	defer k.sending.Unlock()
+	_ = k.link.file.SetWriteDeadline(time.Now().Add(answerBound))
+	err := k.link.send(m)
+	if err != nil && !errors.Is(err, unix.E2BIG) && !errors.Is(err, unix.EMFILE) {
+		k.silence() // half a message may be sent
+		return errMute
+	}
+	return err
+}
+
+// ask says something and waits for the answer. While it waits, interrupt is called once when ctx ends.
+func (k *keeper) ask(ctx context.Context, m message, patience time.Duration, interrupt func()) (message, error) {
+	k.asking.Lock()
+	defer k.asking.Unlock()
+	if err := k.say(m); err != nil {
+		return message{}, err
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	over := ctx.Done()
+	for {
+		select {
+		case answer := <-k.answers:
+			if answer.kind == m.kind {
+				return answer, nil
+			}
+			closeAll(answer.files)
+			k.silence()
+			return message{}, errMalformed
+		case <-k.mute:
+			return message{}, errMute
+		case <-over:
+			over = nil
+			interrupt()
+			timer.Reset(KillBound)
+		case <-timer.C:
+			k.silence()
+			return message{}, errMute
+		}
+	}
+}
+
+// question asks what is answered with a number.
+func (k *keeper) question(kind byte, numbers ...uint64) (uint64, error) {
+	var body packed
+	for _, n := range numbers {
+		body.number(n)
+	}
+	m, err := k.ask(context.Background(), message{kind: kind, body: body}, answerBound, func() {})
+	if err != nil {
+		return 0, err
+	}
+	closeAll(m.files)
+	return (&unpacker{rest: m.body}).number(), nil
+}
+
+// start starts the first process of a tree. leaf is the cgroup that it is born into, -1 for none.
+func (k *keeper) start(ctx context.Context, spec Spec, leaf int) (*keptLeader, error) {
+	l := &keptLeader{ended: make(chan struct{})}
+	go k.listen(l)
+
+	files, null, err := spec.descriptors()
+	if err != nil {
+		return l, &StartError{Step: StepExec, Err: bare(err)}
+	}
+	if null != nil {
+		defer func() { _ = null.Close() }()
+	}
+	cwd, err := openat(unix.AT_FDCWD, ".", unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return l, &StartError{Step: StepDir, Err: err}
+	}
+	defer func() { _ = unix.Close(cwd) }()
+	m := message{kind: messageStart, files: []int{cwd}}
+	if leaf >= 0 {
+		m.files = append(m.files, leaf)
+	}
+	for _, f := range files {
+		m.files = append(m.files, int(f.Fd()))
+	}
+	body := (*packed)(&m.body)
+	body.text(spec.Path)
+	body.list(spec.Argv.Reveal())
+	body.list(spec.Env.Reveal())
+	body.text(spec.Dir)
+	body.number(truth(leaf >= 0))
+
+	answer, err := k.ask(ctx, m, forever, func() { _ = k.say(message{kind: messageStrike}) })
+	for _, f := range files {
+		_ = f.Name() // keeps the descriptors open until here
+	}
+	if errors.Is(err, unix.E2BIG) || errors.Is(err, unix.EMFILE) {
+		return l, &StartError{Step: StepExec, Err: bare(err)}
+	}
+	if err != nil {
+		return l, &StartError{Step: StepTree, Err: err}
+	}
+	u := unpacker{rest: answer.body}
+	step, errno := u.text(), syscall.Errno(u.number())
+	if errno != 0 || len(answer.files) != 1 {
+		closeAll(answer.files)
+		return l, &StartError{Step: StartStep(step), Err: errno}
+	}
+	return l, l.identify(answer.files[0])
+}
+
+// forever is how long a start may take as long as its context and its group live.
+const forever = 1 << 62
+
+// keptLeader is the first process of a tree that a keeper holds. It is not our child: how it ended, the keeper tells.
+type keptLeader struct {
+	number int
+	pidfd  *os.File // nil until it is started
+	ended  chan struct{}
+
+	mu     sync.Mutex
+	over   bool
+	status ExitStatus
+}
+
+func (l *keptLeader) id() int               { return l.number }
+func (l *keptLeader) done() <-chan struct{} { return l.ended }
+
+// identify takes over the pidfd and finds out what the process is called here.
+func (l *keptLeader) identify(pidfd int) error {
+	_ = unix.SetNonblock(pidfd, true)
+	f := os.NewFile(uintptr(pidfd), "pidfd")
+	pid, err := pidOf(pidfd)
+	if err != nil || pid <= 0 {
+		_ = f.Close()
+		return &StartError{Step: StepTree, Err: errors.New("/proc does not tell the process id behind a pidfd")}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.number, l.pidfd = pid, f
+	return nil
+}
+
+// pidOf finds the process id behind a pidfd, as /proc shows it.
+func pidOf(pidfd int) (int, error) {
+	text, err := readSmall("/proc/self/fdinfo/" + strconv.Itoa(pidfd))
+	if err != nil {
+		return 0, err
+	}
+	for line := range bytes.Lines(text) {
+		if value, ok := bytes.CutPrefix(line, []byte("Pid:")); ok {
+			return strconv.Atoi(string(bytes.TrimSpace(value)))
+		}
+	}
+	return 0, os.ErrProcessDone
+}
+
+func (l *keptLeader) settle(status ExitStatus) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.over {
+		l.over, l.status = true, status
+		close(l.ended)
+	}
+}
+
+// orphaned waits for the end of a process of which nobody will tell how it ended.
+func (l *keptLeader) orphaned() {
+	l.mu.Lock()
+	f := l.pidfd
+	l.mu.Unlock()
+	if f != nil {
+		if conn, err := f.SyscallConn(); err == nil {
+			_ = conn.Read(readable)
+		}
+	}
+	l.settle(ExitStatus{Lost: true})
+}
+
+// readable reports whether a pidfd's process is dead.
+func readable(fd uintptr) bool {
+	set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(set, 0)
+	return err == nil && n > 0
+}
+
+func (l *keptLeader) dead() (dead bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over || l.pidfd == nil {
+		return true
+	}
+	if conn, err := l.pidfd.SyscallConn(); err == nil {
+		_ = conn.Control(func(fd uintptr) { dead = readable(fd) })
+	}
+	return dead
+}
+
+// poll asks the kernel whether the process is dead; if it is, the keeper is about to tell how it ended.
+func (l *keptLeader) poll() (ExitStatus, bool) {
+	if l.dead() {
+		timer := time.NewTimer(answerBound)
+		defer timer.Stop()
+		select {
+		case <-l.ended:
+		case <-timer.C:
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.status, l.over
+}
+
+func (l *keptLeader) signal(sig syscall.Signal) error {
+	if l.dead() {
+		return os.ErrProcessDone
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	conn, err := l.pidfd.SyscallConn()
+	if err != nil {
+		return os.ErrProcessDone
+	}
+	var sendErr error
+	err = conn.Control(func(fd uintptr) {
+		sendErr = ignoringEINTR(func() error { return unix.PidfdSendSignal(int(fd), sig, nil, 0) })
+	})
+	if err != nil || errors.Is(sendErr, unix.ESRCH) {
+		return os.ErrProcessDone
+	}
+	return sendErr
+}
+
+// close lets go of the process. Its status stays.
+func (l *keptLeader) close() {
+	l.mu.Lock()
+	f := l.pidfd
+	l.mu.Unlock()
+	if f != nil {
+		_ = f.Close()
+	}
+	l.settle(ExitStatus{Lost: true})
+}

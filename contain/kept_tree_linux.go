@@ -1,0 +1,327 @@
+package contain
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// keptTree is a tree below a keeper, and if there is a leaf in that cgroup as well.
+//
+// A keeper that is dead, or does not answer, holds nothing up: a namespace ends with its first process, which the kernel
+// kills whatever it does; and what a subreaper held is hunted from here, as far as it is to be found.
+type keptTree struct {
+	keeper *keeper
+	leader *keptLeader
+	leaf   *cgroup2Tree // nil for none
+
+	mu     sync.Mutex // held for moments
+	ended  bool
+	pooled *keepers // where the keeper goes when the tree is dead
+}
+
+func (t *keptTree) first() firstProcess { return t.leader }
+
+func (t *keptTree) over() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ended
+}
+
+func (t *keptTree) strike() error {
+	if t.over() {
+		return nil
+	}
+	var err error
+	if t.leaf != nil {
+		err = t.leaf.strike()
+	}
+	if t.keeper.say(message{kind: messageStrike}) == nil {
+		return err
+	}
+	if t.keeper.namespaced {
+		_ = t.keeper.process.signal(syscall.SIGKILL)
+		return err
+	}
+	if huntErr := signalDescendants(t.root(), syscall.SIGKILL); !errors.Is(huntErr, os.ErrProcessDone) {
+		err = errors.Join(err, huntErr)
+	}
+	_ = t.leader.signal(syscall.SIGKILL)
+	return err
+}
+
+// root is the process below which members are to be found.
+func (t *keptTree) root() int {
+	if t.keeper.alive() {
+		return t.keeper.process.pid
+	}
+	return t.leader.number
+}
+
+func (t *keptTree) empty() (bool, error) {
+	if t.over() {
+		return true, nil
+	}
+	if t.leaf != nil {
+		if empty, err := t.leaf.empty(); !empty || err != nil {
+			return false, err
+		}
+	}
+	answer, err := t.keeper.question(messageEmpty)
+	if err == nil {
+		return answer == 1, nil
+	}
+	if t.keeper.namespaced {
+		return !t.keeper.alive(), nil
+	}
+	members, err := t.members()
+	return err == nil && len(alive(members)) == 0, err
+}
+
+func (t *keptTree) members() ([]Member, error) {
+	if t.over() {
+		return nil, nil
+	}
+	list, err := descendants(t.root())
+	if err != nil {
+		return nil, bare(err)
+	}
+	var members []Member
+	for _, p := range list {
+		members = append(members, p.member())
+	}
+	if !t.keeper.alive() && !t.leader.dead() {
+		if p, err := readProcess(t.leader.number); err == nil {
+			members = append(members, p.member())
+		}
+	}
+	return members, nil
+}
+
+func (t *keptTree) signal(sig syscall.Signal) error {
+	if t.over() {
+		return os.ErrProcessDone
+	}
+	errno, err := t.keeper.question(messageSignal, uint64(sig))
+	switch {
+	case err != nil:
+		return err
+	case syscall.Errno(errno) == unix.ESRCH:
+		return os.ErrProcessDone
+	case errno != 0:
+		return syscall.Errno(errno)
+	}
+	return nil
+}
+
+func (t *keptTree) end(deadline time.Time) error {
+	if t.over() {
+		return nil
+	}
+	released := t.release()
+	for !released && !t.keeper.isMute() {
+		if err := drain(t, deadline); err != nil {
+			return err
+		}
+		if released = t.release(); !released && !time.Now().Before(deadline) {
+			return &DrainError{Err: errors.New("somebody is left who cannot be waited for")}
+		}
+	}
+	var lost error
+	if !released {
+		var err error
+		if lost, err = t.endMute(deadline); err != nil {
+			return err
+		}
+	}
+	t.leader.close()
+	if t.leaf != nil {
+		if err := t.leaf.remove(deadline); err != nil {
+			return err
+		}
+	}
+	t.mu.Lock()
+	t.ended = true
+	t.mu.Unlock()
+	if released {
+		t.pooled.put(t.keeper)
+	}
+	return lost
+}
+
+// release asks the keeper to reap everybody, and reports whether nobody is left.
+func (t *keptTree) release() bool {
+	if t.keeper.isMute() {
+		return false
+	}
+	if t.leaf != nil {
+		if empty, err := t.leaf.empty(); !empty || err != nil {
+			return false
+		}
+	}
+	answer, err := t.keeper.question(messageRelease)
+	return err == nil && answer == 1
+}
+
+// endMute ends a tree whose keeper does not answer. lost says that members may be left who are not to be found.
+func (t *keptTree) endMute(deadline time.Time) (lost, err error) {
+	died := !t.keeper.alive()
+	if !t.keeper.namespaced {
+		if err := drain(t, deadline); err != nil {
+			return nil, err
+		}
+	}
+	t.keeper.end()
+	if err := t.keeper.awaitReaped(deadline); err != nil {
+		return nil, &DrainError{Err: err}
+	}
+	if died && !t.keeper.namespaced {
+		lost = &DrainError{Err: errLost}
+	}
+	return lost, nil
+}
+
+// keptPlace is where one group keeps its trees. Each has a keeper of its own.
+type keptPlace struct {
+	mechanism *kept
+	// leaves is the group's cgroup, nil for none.
+	leaves *cgroup2Place
+
+	mu     sync.Mutex
+	doomed bool
+	trees  map[*keptTree]struct{} // that are being started
+}
+
+func (p *keptPlace) start(ctx context.Context, spec Spec) (tree, error) {
+	if spec.NewSession || spec.NoNewPrivileges || spec.NoCoreDumps {
+		return nil, &StartError{Step: StepConfine, Err: errUnconfinable}
+	}
+	k, err := p.mechanism.keepers.get()
+	if err != nil {
+		p.mechanism.forgetProbe()
+		return nil, &StartError{Step: StepTree, Err: err}
+	}
+	t := &keptTree{keeper: k, pooled: p.mechanism.keepers}
+	dir := -1
+	if p.leaves != nil {
+		if t.leaf, err = p.leaves.leaf(); err != nil {
+			p.mechanism.keepers.put(k)
+			return nil, &StartError{Step: StepTree, Err: bare(err)}
+		}
+		dir = t.leaf.dir
+	}
+	if !p.enter(t) {
+		err = ErrClosed
+	}
+	if err == nil {
+		before := p.refusals()
+		t.leader, err = k.start(ctx, spec, dir)
+		if err != nil {
+			err = p.hit(err, before)
+		}
+	}
+	p.leave(t)
+	if err != nil {
+		if t.leader == nil {
+			t.leader = &keptLeader{ended: make(chan struct{})}
+			go k.listen(t.leader)
+		}
+		return nil, also(err, t.end(time.Now().Add(KillBound)))
+	}
+	if err := ctx.Err(); err != nil {
+		return t, err
+	}
+	if bornDead(t.leader.number) {
+		return t, &StartError{Step: StepTree, Err: errBornDead}
+	}
+	return t, nil
+}
+
+// errUnconfinable: what a child gets by way of the thread or process that forks it, a keeper, which forks others as
+// well, does not give yet.
+var errUnconfinable = errors.New("a keeper cannot confine one child: use another mechanism")
+
+func (p *keptPlace) refusals() int64 {
+	if p.leaves == nil || p.leaves.caps == nil {
+		return -1
+	}
+	return p.leaves.caps.refusals()
+}
+
+// hit is err, or that the group is full if that is why.
+func (p *keptPlace) hit(err error, before int64) error {
+	if p.leaves != nil {
+		if hit := p.leaves.caps.hit(err, before); hit != nil {
+			return &StartError{Step: StepTree, Err: hit}
+		}
+	}
+	return err
+}
+
+func (p *keptPlace) evidence() Evidence {
+	if p.leaves == nil {
+		return Evidence{}
+	}
+	return p.leaves.evidence()
+}
+
+func (p *keptPlace) stats() Stats {
+	if p.leaves == nil {
+		return Stats{}
+	}
+	return p.leaves.stats()
+}
+
+func (t *keptTree) stats() Stats {
+	if t.leaf == nil {
+		return Stats{}
+	}
+	return t.leaf.stats()
+}
+
+// enter counts t among the trees that doom kills, unless that is over.
+func (p *keptPlace) enter(t *keptTree) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.doomed {
+		return false
+	}
+	if p.trees == nil {
+		p.trees = map[*keptTree]struct{}{}
+	}
+	p.trees[t] = struct{}{}
+	return true
+}
+
+func (p *keptPlace) leave(t *keptTree) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.trees, t)
+}
+
+// doom kills what is being started. It is called with a lock held, so what it says is said on the side.
+func (p *keptPlace) doom() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.doomed = true
+	for t := range p.trees {
+		go func() {
+			if t.leaf != nil {
+				_ = t.leaf.strike()
+			}
+			_ = t.keeper.say(message{kind: messageStrike})
+		}()
+	}
+}
+
+func (p *keptPlace) remove(deadline time.Time) error {
+	if p.leaves != nil {
+		return p.leaves.remove(deadline)
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+package contain_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/fixtures"
+	"github.com/boombox-go/boombox/internal/suite"
+)
+
+// deathBound is the time within which nothing may be left of a dead owner's trees.
+const deathBound = 2 * time.Second
+
+func init() {
+	// mortal holds trees that die with it, and makes and ends further ones until it is killed.
+	helpers["mortal"] = func() error {
+		g, err := contain.New(contain.Options{
+			Mechanism: contain.Mechanism(os.Getenv("BOOMBOX_SPEC_MECHANISM")), Require: contain.KillOnOwnerDeath,
+		})
+		if err != nil {
+			return err
+		}
+		say(g.Guarantees())
+		argv := fixtures.Argv("escapees", "life=60s")
+		spec := contain.Spec{Path: argv[0], Argv: contain.Seal(argv...), Env: contain.Seal(os.Environ()...)}
+		for round := 0; ; round++ {
+			r, w, err := os.Pipe()
+			if err != nil {
+				return err
+			}
+			spec.Stdout = w
+			c, err := g.Start(context.Background(), spec)
+			if err != nil {
+				return err
+			}
+			_ = w.Close()
+			_, err = r.Read(make([]byte, 100)) // it is ready
+			_ = r.Close()
+			if err != nil {
+				return err
+			}
+			say("round", round)
+			if os.Getenv("BOOMBOX_SPEC_STAY") != "" {
+				untilReleased()
+				return g.Close()
+			}
+			if round%2 == 0 {
+				continue
+			}
+			if err := c.Close(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// deathly are the mechanisms of this host that let nothing outlive its owner.
+func deathly() (list []contain.Mechanism) {
+	for _, rung := range contain.Host().Rungs {
+		if rung.Available && rung.Guarantees.Has(contain.KillOnOwnerDeath) {
+			list = append(list, rung.Mechanism)
+		}
+	}
+	return list
+}
+
+// helperProcesses are the helper programs that a process has started.
+func helperProcesses(owner int) (pids []int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range files {
+		text, _ := os.ReadFile(file)
+		pid, parent, _, state, name, _ := contain.StatFields(must(contain.ParseStat(text)))
+		if parent == owner && name == "boombox-keeper" && state != 'Z' {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func must[T any](v T, _ error) T { return v }
+
+func killAll(pids []int) {
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+var _ = Describe("the death of the owner", Label("ownerdeath"), func() {
+	mortal := func(m contain.Mechanism, env ...string) (*helper, func() []int) {
+		GinkgoHelper()
+		nonce, find := suite.WithNonce()
+		DeferCleanup(reap, find)
+		return startHelper("mortal", nil, append(env, nonce, "BOOMBOX_SPEC_MECHANISM="+string(m))...), find
+	}
+
+	for _, m := range deathly() {
+		It(fmt.Sprintf("ends every tree, whenever it comes (%s)", m), func() {
+			rounds := 20
+			if os.Getenv("BOOMBOX_LONG") != "" {
+				rounds = 200
+			}
+			seed := uint64(GinkgoRandomSeed())
+			random := rand.New(rand.NewPCG(seed, 0))
+			started := 0
+			for range rounds {
+				owner, find := mortal(m)
+				Expect(strings.Split(owner.line(), ",")).To(ContainElement("kill-on-owner-death"))
+				// Some die while their first child starts, some later.
+				timer := time.After(time.Duration(random.Int64N(int64(60 * time.Millisecond))))
+				if random.IntN(2) == 0 {
+					owner.line()
+				}
+				<-timer
+				pid := owner.cmd.Process.Pid
+				if len(find()) > 1 {
+					started++
+				}
+				owner.die()
+				Eventually(find).WithTimeout(deathBound).Should(BeEmpty())
+				if m == contain.Cgroup2 {
+					Eventually(basesOf).WithArguments(pid).WithTimeout(deathBound).Should(BeEmpty())
+				}
+			}
+			Expect(started).To(BeNumerically(">", rounds/4), "the control: there was something to be ended")
+		})
+
+		It(fmt.Sprintf("leaves no helper program behind (%s)", m), func() {
+			owner, find := mortal(m, "BOOMBOX_SPEC_STAY=1")
+			owner.line()
+			owner.line()
+			pids := helperProcesses(owner.cmd.Process.Pid)
+			Expect(pids).NotTo(BeEmpty())
+			Expect(find()).To(HaveLen(5), "the owner, the child and its three escapees")
+			owner.die()
+			for _, pid := range pids {
+				Eventually(suite.Alive).WithArguments(pid).WithTimeout(deathBound).Should(BeFalse())
+			}
+			Expect(find()).To(BeEmpty())
+		})
+	}
+
+	Context("with a warden", func() {
+		BeforeEach(func() {
+			for _, m := range deathly() {
+				if m == contain.Cgroup2 {
+					return
+				}
+			}
+			Skip("this host has no cgroups that we may use")
+		})
+
+		It("is outlived if somebody has killed the warden: the control", func() {
+			// In a cgroup of its own, where no other program of this machine sweeps in between.
+			dir := specCgroup()
+			fd, err := syscall.Open(dir, syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+			Expect(err).NotTo(HaveOccurred())
+			DeferCleanup(syscall.Close, fd)
+			within := &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: fd}
+			nonce, find := suite.WithNonce()
+			DeferCleanup(reap, find)
+			owner := startHelper("mortal", within, nonce, "BOOMBOX_SPEC_STAY=1", "BOOMBOX_SPEC_MECHANISM=cgroup2")
+			owner.line()
+			owner.line()
+			pid := owner.cmd.Process.Pid
+			wardens := helperProcesses(pid)
+			Expect(wardens).To(HaveLen(1), "one for all groups")
+			killAll(wardens)
+			owner.die()
+			Consistently(func() int { return len(find()) }).WithTimeout(100 * time.Millisecond).Should(Equal(4))
+			Expect(startHelper("sweeper", within).rest()).To(Equal([]string{"made"}))
+			Expect(find()).To(BeEmpty(), "the next program sweeps")
+			Expect(os.ReadDir(dir)).NotTo(ContainElement(HaveField("Name()", HavePrefix("boombox-"))))
+		})
+
+		It("is guaranteed to a group that did not ask for it once the warden is there", func() {
+			g := newGroup(contain.Cgroup2)
+			Expect(g.Guarantees().Has(contain.KillTree | contain.KillForkBomb)).To(BeTrue())
+			Eventually(g.Guarantees).WithTimeout(bound).Should(Satisfy(func(is contain.Guarantee) bool {
+				return is.Has(contain.KillOnOwnerDeath)
+			}))
+		})
+
+		It("is not guaranteed any more when the warden was killed, and again by the next group that asks", func() {
+			has := func(g *contain.Group) bool { return g.Guarantees().Has(contain.KillOnOwnerDeath) }
+			ask := func() *contain.Group {
+				GinkgoHelper()
+				g, err := contain.New(contain.Options{Mechanism: contain.Cgroup2, Require: contain.KillOnOwnerDeath})
+				Expect(err).NotTo(HaveOccurred())
+				DeferCleanup(g.Close)
+				Expect(has(g)).To(BeTrue(), "it waits for the warden")
+				return g
+			}
+			g := ask()
+			wardens := helperProcesses(os.Getpid())
+			Expect(wardens).To(HaveLen(1))
+			killAll(wardens)
+			Eventually(has).WithArguments(g).WithTimeout(bound).Should(BeFalse())
+			ask()
+			Expect(helperProcesses(os.Getpid())).To(And(HaveLen(1), Not(ContainElement(wardens[0]))))
+		})
+
+		It("is not heard of by a program that was started with the helper's name alone", func() {
+			out := must(os.Create(filepath.Join(GinkgoT().TempDir(), "out")))
+			defer out.Close()
+			p, err := os.StartProcess("/proc/self/exe", []string{"boombox-keeper", "warden", "0"}, &os.ProcAttr{
+				Env: []string{helperKey + "=hello"}, Files: []*os.File{nil, out, nil},
+			})
+			Expect(err).NotTo(HaveOccurred())
+			_, err = p.Wait()
+			Expect(err).NotTo(HaveOccurred())
+			Expect(os.ReadFile(out.Name())).To(BeEquivalentTo("hello " + strconv.Itoa(p.Pid) + "\n"))
+		})
+	})
+})
+
+func init() {
+	// hello only says who it is.
+	helpers["hello"] = func() error {
+		say("hello", os.Getpid())
+		return nil
+	}
+}

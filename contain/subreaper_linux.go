@@ -1,0 +1,88 @@
+package contain
+
+import (
+	"errors"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// kept is a mechanism that holds trees below keepers.
+type kept struct {
+	// look says whether the mechanism is to be had.
+	look    func() Rung
+	keepers *keepers
+
+	mu     sync.Mutex
+	probed *Rung
+}
+
+func (m *kept) probe() Rung {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.probed != nil {
+		return *m.probed
+	}
+	r := m.look()
+	r.Available = r.Reason == ""
+	if !exhausted(r.Err) {
+		m.probed = &r
+	}
+	return r
+}
+
+func (m *kept) forgetProbe() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.probed = nil
+}
+
+// open sees a keeper at work before it promises anything. The group's first start will have it.
+func (m *kept) open(opts Options) (place, error) {
+	if refused := opts.Limits.unenforceable("a keeper caps nothing without a cgroup"); refused != nil {
+		return nil, refused
+	}
+	if opts.Parent != "" {
+		return nil, errors.New("it is not held by a cgroup")
+	}
+	k, err := m.keepers.get()
+	if err != nil {
+		m.forgetProbe()
+		return nil, err
+	}
+	m.keepers.put(k)
+	return &keptPlace{mechanism: m}, nil
+}
+
+// newSubreaper holds each tree below a keeper that is a subreaper: every orphan of the tree comes to it, whatever
+// session or group it is in. Everybody may have one. The kill looks for the members one by one, again and again until
+// nobody is left; a fork bomb may outrun it.
+func newSubreaper() *kept {
+	return &kept{
+		keepers: &keepers{begin: func() (*keeper, error) {
+			h, err := startHelper(roleKeeper, nil, 0)
+			if err != nil {
+				return nil, err
+			}
+			return newKeeper(h, false), nil
+		}},
+		look: func() Rung {
+			r := helperRung()
+			r.Mechanism, r.Guarantees = Subreaper, KillTree|KillOnOwnerDeath
+			return r
+		},
+	}
+}
+
+// helperRung says what keeps this host from having helpers.
+func helperRung() Rung {
+	fd, err := unix.PidfdOpen(unix.Getpid(), 0)
+	if err != nil {
+		return Rung{Reason: "the kernel has no pidfds for us: " + bare(err).Error(), Err: bare(err), Remedy: "allow pidfd_open in the seccomp profile (Linux 5.3)"}
+	}
+	_ = unix.Close(fd)
+	if err := unix.Access("/proc/self/exe", unix.X_OK); err != nil {
+		return Rung{Reason: "this program cannot execute itself through /proc: " + bare(err).Error(), Err: bare(err), Remedy: "mount /proc"}
+	}
+	return Rung{}
+}

@@ -1,0 +1,167 @@
+package contain
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// warden is the helper that outlives its owner for a moment: when the owner dies, by whatever means, it kills the
+// owner's cgroups in one directory, drains and removes them, and ends. There is one for a process and a directory, not
+// one for each group.
+type warden struct {
+	dir string
+	// ready is closed when helper and err are set.
+	ready  chan struct{}
+	helper *helper
+	err    error
+}
+
+// messageRest tells a warden that its owner has no cgroups any more.
+const messageRest = 'q'
+
+// wardenIdle is how long a warden stays when the last group is closed, in case that another is made. It is short enough
+// for those who count their children and descriptors when they are done.
+const wardenIdle = time.Second
+
+// startWarden starts a warden for dir, in the background.
+func startWarden(dir string) *warden {
+	w := &warden{dir: dir, ready: make(chan struct{})}
+	go func() {
+		defer close(w.ready)
+		w.helper, w.err = spawnWarden(dir)
+	}()
+	return w
+}
+
+func spawnWarden(dir string) (*helper, error) {
+	if self().namespace == 0 {
+		return nil, errors.New("this process cannot tell its own identity from /proc")
+	}
+	fd, err := openat(unix.AT_FDCWD, dir, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, bare(err)
+	}
+	f := os.NewFile(uintptr(fd), "cgroup")
+	defer func() { _ = f.Close() }()
+	return startHelper(roleWarden, []string{self().String()}, 0, f)
+}
+
+// await waits until the warden is there.
+func (w *warden) await() error {
+	<-w.ready
+	if w.err == nil && !w.helper.alive() {
+		return errors.New("it was killed")
+	}
+	return w.err
+}
+
+// watches reports whether the warden is there. It does not wait for one that is being started.
+func (w *warden) watches() bool {
+	select {
+	case <-w.ready:
+		return w.err == nil && w.helper.alive()
+	default:
+		return false
+	}
+}
+
+// rest dismisses the warden; its owner's cgroups in the directory are gone.
+func (w *warden) rest() {
+	go func() {
+		<-w.ready
+		if w.err == nil {
+			_ = w.helper.link.send(message{kind: messageRest})
+			w.helper.letGo()
+		}
+	}()
+}
+
+// serveWarden is the warden's side.
+func (h *helperProcess) serveWarden() {
+	if len(h.args) != 1 || unix.Fchdir(helperFirst) != nil {
+		quit(2)
+	}
+	if h.ready(nil, -1) != nil {
+		quit(1)
+	}
+	for {
+		asked, err := h.await(-1)
+		if asked {
+			m, err := h.link.receive()
+			closeAll(m.files)
+			if err == nil && m.kind == messageRest {
+				return
+			}
+		} else if err == nil {
+			continue // a signal
+		}
+		break
+	}
+	// The owner is dead, or has become another program: its descriptors are closed by that too.
+	for end := time.Now().Add(wardenBound); time.Now().Before(end); {
+		if sweep(".", func(o owner) bool { return o.String() == h.args[0] }) {
+			return
+		}
+	}
+}
+
+// wardenBound is how long a warden tries to remove what its owner has left. A member in uninterruptible sleep is left to
+// the next program that makes a group there.
+const wardenBound = time.Minute
+
+// wardens keeps the warden of a mechanism.
+type wardens struct {
+	mu   sync.Mutex
+	now  *warden
+	idle *time.Timer
+}
+
+// watch sees to it that a warden is there, or coming, for dir.
+func (ws *wardens) watch(dir string) *warden {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.idle != nil {
+		ws.idle.Stop()
+		ws.idle = nil
+	}
+	if w := ws.now; w != nil {
+		select {
+		case <-w.ready:
+			if w.dir == dir && w.watches() {
+				return w
+			}
+			w.rest() // it is dead, or watches a directory in which nothing of ours is left
+		default:
+			if w.dir == dir {
+				return w
+			}
+			w.rest()
+		}
+	}
+	ws.now = startWarden(dir)
+	return ws.now
+}
+
+// unused dismisses the warden after a while, unless watch is called before.
+func (ws *wardens) unused() {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	w := ws.now
+	if w == nil || ws.idle != nil {
+		return
+	}
+	var timer *time.Timer
+	timer = time.AfterFunc(wardenIdle, func() {
+		ws.mu.Lock()
+		defer ws.mu.Unlock()
+		if ws.idle == timer && ws.now == w {
+			ws.now, ws.idle = nil, nil
+			w.rest()
+		}
+	})
+	ws.idle = timer
+}

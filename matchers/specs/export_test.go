@@ -1,0 +1,9 @@
+package specs
+
+// For the specs of this package.
+var (
+	DrawTree   = drawTree
+	ReportTree = reportTree
+	Lacking    = lacking
+	Hint       = hint
+)

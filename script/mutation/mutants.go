@@ -1,0 +1,45 @@
+package main
+
+// mutants are the promises that are tried.
+var mutants = []mutant{
+	{
+		name: "containment", about: "no kill does anything, and every tree is said to be empty",
+		edits: []edit{
+			{file: "contain/child.go", place: "func (c *Child) kill(deadline time.Time) error {", first: "return nil"},
+			{file: "contain/child.go", place: "func (c *Child) close(deadline time.Time) error {", first: "return nil"},
+			{file: "contain/child.go", place: "func (c *Child) strike() {", first: "return"},
+			{file: "contain/group.go", place: "func (g *Group) close(deadline time.Time) error {", first: "return nil"},
+		},
+		suites: []suiteRun{
+			{"./contain", `a tree of .* dies with its group|a fork bomb is killed while it grows`},
+			{".", `what a child leaves behind .* dies$|the end of a run takes the escapees along|a tree that forks while it is killed .* is gone`},
+		},
+	},
+	{
+		name: "redaction", about: "printers and messages show arguments, environment, input and output",
+		edits: []edit{
+			{file: "internal/sealed/sealed.go", place: "func (s Strings) String() string {", instead: "func (s Strings) String() string { return fmt.Sprint(s.view()) }\n\nfunc (s Strings) was() string {"},
+			{file: "contain/spawn.go", place: "func bare(err error) error {", first: "if err != nil {\n\t\treturn err\n\t}"},
+			{file: "runner/cmd.go", place: "func programName(name string) string {", instead: "func programName(name string) string { return name }\n\nfunc wasProgramName(name string) string {"},
+			{file: "runner/cmd.go", place: "return &Cmd{program: programName(name),", instead: `return &Cmd{program: programName(strings.Join(append([]string{name}, args...), " ")),`},
+			{file: "runner/cmd.go", place: "func (c Cmd) describe() string {", first: "if c.Dir != \"\" || true {\n\t\treturn fmt.Sprint(c.argv.Reveal(), c.Dir, c.Env, c.Stdin)\n\t}"},
+			{file: "runner/env.go", place: "func (e Env) describe() string {", first: "if e.open != nil {\n\t\treturn strings.Join(e.Reveal(), \" \")\n\t}"},
+			{file: "runner/stdin.go", place: `func (s Stdin) describe() string { return s.Kind().String() + " stdin" }`, instead: "func (s Stdin) describe() string { return string(s.source().data) }"},
+			{file: "runner/result.go", place: "func (r Result) describe() string {", first: "if r.open != nil {\n\t\treturn r.open().program + string(r.open().stdout.bytes()) + string(r.open().stderr.bytes())\n\t}"},
+			{file: "runner/errors.go", place: "func (e *ExitError) Error() string {", first: "if e.result.open != nil {\n\t\treturn e.result.describe()\n\t}"},
+			{file: "fake/printers.go", place: "func (c Chunk) describe() string {", first: "if c.Data != nil {\n\t\treturn string(c.Data)\n\t}"},
+			{file: "cassette/program.go", place: "func describeCall(argv []string) string {", first: "if len(argv) > 0 {\n\t\treturn fmt.Sprint(argv)\n\t}"},
+			{file: "matchers/facts.go", place: "func amounts(r *runner.Result) string {", first: "if r.StdoutTotal() > 0 {\n\t\treturn string(r.Stdout()) + string(r.Stderr())\n\t}"},
+		},
+		suites: []suiteRun{
+			{"./contain", `shows nothing secret when it is printed$`},
+			{"./runner", `no printer shows what |no printer shows what a command is given or says`},
+			{"./fake", `shows no argument, directory, input or output to any printer|no printer shows what a command is given or says`},
+			{"./cassette", `Secrets are shown by no printer|no printer shows what a command is given or says`},
+			{"./matchers", `messages show no argument|messages show output where|messages show lines of output unless`},
+			{"./matchers/specs", `adds what is no secret to reports`},
+			// A refusal and a signal name no program: there is nothing to leave out.
+			{"./cmd/boombox", `secrets are in no message and in no report of (a missing|a directory|a timeout|an idle|too much)`},
+		},
+	},
+}
