@@ -117,7 +117,7 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 			Expect(status(w.pid(), "State")).To(HavePrefix("T"))
 			dies(w)
 		}),
-		Entry("stopper: its kernel timer reaches it although it is stopped", "stopper", []string{"life=300ms"}, func(w *wild) {
+		Entry("stopper: its kernel timer reaches it although it is stopped", "stopper", []string{"life=1s"}, func(w *wild) {
 			w.ready()
 			Expect(w.wait()).To(Equal(-1))
 			Eventually(w.left).WithTimeout(5 * time.Second).Should(BeEmpty())

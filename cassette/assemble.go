@@ -36,7 +36,11 @@ func (s *recording) existing() (*parsed, error) {
 // assemble is the recording as a file: written and read back, so that nothing is saved that cannot be loaded. s.mu is
 // held.
 func (s *recording) assemble() (*parsed, error) {
-	old, err := s.existing()
+	var old *parsed
+	var err error
+	if !s.verify {
+		old, err = s.existing()
+	}
 	if err != nil {
 		return nil, err
 	}

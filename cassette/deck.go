@@ -5,17 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/boombox-go/boombox/runner"
 )
 
 // Deck is an open cassette: a [runner.Runner] that records or replays, as its mode says. It is safe for concurrent use.
-// In replay it holds no runner, and cannot start a process.
+// In replay it holds no runner, and cannot start a process, unless [WithPassthrough] says otherwise.
 type Deck struct {
 	printer
 	from     setting
 	recorder *Recorder
 	player   *Player
+	verifier *verifier
+	// live runs the programs that pass through, nil when there are none.
+	live        runner.Runner
+	passthrough []string
 }
 
 // Open opens the cassette at path. What it does is decided by its mode: [EnvMode] in the environment, else [WithMode],
@@ -31,6 +36,12 @@ func Open(path string, opts ...Option) (*Deck, error) {
 	}
 	from, err := chooseMode(o.mode, o.replayOnly)
 	if err != nil {
+		return nil, err
+	}
+	if o.replayOnly && len(o.passthrough) > 0 {
+		return nil, &ModeError{Mode: from.mode, Origin: from.origin, Reason: "WithReplayOnly and WithPassthrough exclude each other"}
+	}
+	if err := noteUse(path); err != nil {
 		return nil, err
 	}
 	d, err := open(path, o, from)
@@ -53,13 +64,19 @@ func open(path string, o options, from setting) (*Deck, error) {
 		}
 	}
 	switch {
+	case tape != nil && mode == Verify:
+		v, err := newVerifier(tape, o)
+		if err != nil {
+			return nil, err
+		}
+		return newDeck(Deck{from: from, recorder: v.state().recorder(), verifier: v}, o), nil
 	case tape != nil:
 		player, err := newPlayer(tape, o, from)
 		if err != nil {
 			return nil, err
 		}
-		return newDeck(Deck{from: from, player: player}), nil
-	case mode == Replay:
+		return newDeck(Deck{from: from, player: player}, o), nil
+	case mode == Replay || mode == Verify:
 		return nil, &MissError{Class: MissNoCassette, Path: path, Mode: from.mode, Origin: from.origin, Hint: o.hint}
 	}
 	if err := from.refuseOnCI(); err != nil {
@@ -69,16 +86,24 @@ func open(path string, o options, from setting) (*Deck, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newDeck(Deck{from: from, recorder: recorder}), nil
+	return newDeck(Deck{from: from, recorder: recorder}, o), nil
 }
 
-func newDeck(d Deck) *Deck {
+func newDeck(d Deck, o options) *Deck {
+	if d.passthrough = o.passthrough; len(d.passthrough) > 0 {
+		if d.live = o.inner; d.live == nil {
+			d.live = runner.Contained{}
+		}
+	}
 	d.printer.describe = d.describe
 	return &d
 }
 
 // Start records cmd, or answers it from the file.
 func (d *Deck) Start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, error) {
+	if d.live != nil && slices.Contains(d.passthrough, programOf(cmd.Argv())) {
+		return d.live.Start(ctx, cmd)
+	}
 	if d.recorder != nil {
 		return d.recorder.Start(ctx, cmd)
 	}
@@ -91,9 +116,9 @@ func (d *Deck) Mode() (Mode, Origin) { return d.from.mode, d.from.origin }
 // Recording reports whether commands are run for real.
 func (d *Deck) Recording() bool { return d.recorder != nil }
 
-// Save is [Recorder.Save] while recording. In replay it does nothing.
+// Save is [Recorder.Save] while recording. In replay and in mode verify it does nothing.
 func (d *Deck) Save() error {
-	if d.recorder == nil {
+	if d.recorder == nil || d.verifier != nil {
 		return nil
 	}
 	if err := d.recorder.Save(); err != nil {
@@ -118,8 +143,12 @@ func (d *Deck) Unplayed() []string {
 	return d.player.Unplayed()
 }
 
-// Check is [Player.Check] in replay, and nil while recording.
+// Check is [Player.Check] in replay, a [*DriftError] in mode verify when what was run differs from the file, and nil while
+// recording.
 func (d *Deck) Check() error {
+	if d.verifier != nil {
+		return d.verifier.check()
+	}
 	if d.player == nil {
 		return nil
 	}

@@ -59,7 +59,7 @@
 //
 // [Replay] answers from the file and holds no runner: it cannot start a process. [Record] runs every command and replaces the whole
 // file. [Once] records when there is no file. The environment variable [EnvMode] beats [WithMode] in code, and [WithReplayOnly]
-// beats both. Where the variable CI is set nothing is recorded, unless the mode is spelled record!ci or once!ci. Every error of
+// beats both. [Verify] runs every command for real and tells what differs from the file. Where the variable CI is set nothing is recorded, unless the mode is spelled record!ci or once!ci. Every error of
 // Open names the mode and where it came from. [NewRecorder] and [NewPlayer] are the two halves, without a look at the environment.
 //
 // # What is matched

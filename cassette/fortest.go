@@ -2,6 +2,7 @@ package cassette
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -52,10 +53,8 @@ func (d *Deck) finish(failed bool, logf func(string, ...any)) (err error) {
 		}
 	}()
 	switch {
-	case !failed && d.Recording():
-		return d.Save()
 	case !failed:
-		return d.Check()
+		return errors.Join(d.Save(), d.Check())
 	case d.Recording():
 		logf("the test failed: nothing was recorded")
 	default:

@@ -18,6 +18,9 @@ const (
 	Once Mode = "once"
 	// Record runs every command for real, and replaces the whole file when it is saved.
 	Record Mode = "record"
+	// Verify runs every command for real, writes nothing, and compares with the file when it is checked: what differs is a
+	// [*DriftError].
+	Verify Mode = "verify"
 	// OnceOnCI and RecordOnCI are Once and Record, and may write where CI is set.
 	OnceOnCI   Mode = "once!ci"
 	RecordOnCI Mode = "record!ci"
@@ -29,7 +32,7 @@ const EnvMode = "BOOMBOX_CASSETTE"
 // envCI is set by every continuous integration service that is known. Set to nothing, 0 or false it counts as unset.
 const envCI = "CI"
 
-var modes = []Mode{Replay, Once, Record, OnceOnCI, RecordOnCI}
+var modes = []Mode{Replay, Once, Record, Verify, OnceOnCI, RecordOnCI}
 
 // ParseMode reads the name of a mode. An unknown one is a [*ModeError].
 func ParseMode(name string) (Mode, error) { return parseMode(name, "") }

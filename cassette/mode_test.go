@@ -134,7 +134,7 @@ var _ = Describe("Open", func() {
 			_, err := cassette.Open(path, opts...)
 			var refused *cassette.ModeError
 			Expect(errors.As(err, &refused)).To(BeTrue())
-			Expect(err).To(MatchError(ContainSubstring("known: replay, once, record, once!ci, record!ci")))
+			Expect(err).To(MatchError(ContainSubstring("known: replay, once, record, verify, once!ci, record!ci")))
 		},
 		Entry("in the environment", "new_episodes"),
 		Entry("in other letters", "Record"),

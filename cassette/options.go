@@ -19,8 +19,12 @@ type options struct {
 	order      Order
 	matchers   []programMatcher
 	// paths says that the usual paths become tokens, tempDir how the test's own is had.
-	paths   bool
-	tempDir func() string
+	paths bool
+	// passthrough are the programs that are never recorded or replayed.
+	passthrough []string
+	// tolerated are the classes that Verify lets pass.
+	tolerated []Class
+	tempDir   func() string
 }
 
 func gather(opts []Option) (options, error) {
@@ -82,6 +86,17 @@ const (
 // WithOrder sets the order of a player. By default it is [PerKey].
 func WithOrder(order Order) Option {
 	return func(o *options) error { o.order = order; return nil }
+}
+
+// WithPassthrough lets a [Deck] run these programs, by their base names, for real in every mode, unrecorded. By default there is
+// none, and a deck in replay cannot start a process. It conflicts with [WithReplayOnly].
+func WithPassthrough(programs ...string) Option {
+	return func(o *options) error { o.passthrough = append(o.passthrough, programs...); return nil }
+}
+
+// WithTolerated sets what mode [Verify] lets pass. By default that is [ClassSame] and [ClassTiming].
+func WithTolerated(classes ...Class) Option {
+	return func(o *options) error { o.tolerated = append(o.tolerated, classes...); return nil }
 }
 
 // DefaultHint is what a miss advises, unless [WithHint] knows better.

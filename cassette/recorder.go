@@ -35,6 +35,8 @@ type recording struct {
 	matchers []programMatcher
 	// cancelled keeps cancelled runs, extend the runs that the file has.
 	cancelled, extend bool
+	// verify says that nothing is written.
+	verify bool
 
 	mu     sync.Mutex
 	takes  []*take
@@ -73,15 +75,9 @@ func NewRecorder(path string, inner runner.Runner, opts ...Option) (*Recorder, e
 	return newRecorder(path, inner, o)
 }
 
-func newRecorder(path string, inner runner.Runner, o options) (_ *Recorder, err error) {
-	if inner == nil {
-		inner = runner.Contained{}
-	}
-	s := &recording{inner: inner, cancelled: o.cancelled, extend: o.extend, guard: newGuard(o.redaction), matchers: o.matchers}
-	for _, r := range o.values {
-		s.tokens = append(s.tokens, r.token)
-	}
-	if s.words, err = bind(s.tokens, o.values); err != nil {
+func newRecorder(path string, inner runner.Runner, o options) (*Recorder, error) {
+	s, err := newRecording(inner, o)
+	if err != nil {
 		return nil, err
 	}
 	if s.file, err = lockTarget(path); err != nil {
@@ -90,7 +86,23 @@ func newRecorder(path string, inner runner.Runner, o options) (_ *Recorder, err 
 	if _, err := s.existing(); err != nil {
 		return nil, errors.Join(err, s.file.unlock())
 	}
-	return &Recorder{printer{s.describe}, func() *recording { return s }}, nil
+	return s.recorder(), nil
+}
+
+func newRecording(inner runner.Runner, o options) (_ *recording, err error) {
+	if inner == nil {
+		inner = runner.Contained{}
+	}
+	s := &recording{inner: inner, cancelled: o.cancelled, extend: o.extend, guard: newGuard(o.redaction), matchers: o.matchers}
+	for _, r := range o.values {
+		s.tokens = append(s.tokens, r.token)
+	}
+	s.words, err = bind(s.tokens, o.values)
+	return s, err
+}
+
+func (s *recording) recorder() *Recorder {
+	return &Recorder{printer{s.describe}, func() *recording { return s }}
 }
 
 // Start runs cmd with the inner runner and records it.

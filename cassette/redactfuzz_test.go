@@ -82,3 +82,24 @@ func withoutPlaceholders(text string) string {
 		text = text[:i] + "\x01" + text[i+end+1:]
 	}
 }
+
+// FuzzImport feeds foreign recordings of any form: no panic, and what is taken over is a sound cassette without a
+// finding.
+func FuzzImport(f *testing.F) {
+	f.Add([]byte(`{"version":4,"entries":[{"program":"git","args":["a"],"stdout":"x","stderr":"","code":0,"duration_ms":3}]}`))
+	f.Add([]byte(`{"version":2,"entries":[{"program":"g","cwd":"/x","error":{"NotFound":{}}},{"program":"h","timed_out":true,"duration_ms":-5}]}`))
+	f.Add([]byte(`{"version":1,"entries":[{"program":"\u0000","args":["\ud800"],"signal":99,"env_names":["b","a","a"]}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		tape, _, err := cassette.Import(data)
+		if err != nil {
+			return
+		}
+		again, err := cassette.Parse(tape.Marshal())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found, err := again.Scan(); err != nil || len(found) > 0 {
+			t.Fatal(found, err)
+		}
+	})
+}

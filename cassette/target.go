@@ -49,6 +49,9 @@ func lockTarget(path string) (_ *target, err error) {
 
 // unlock gives the file up, and leaves nothing behind but what was saved.
 func (t *target) unlock() error {
+	if t.lock == nil {
+		return nil // it was only to be read
+	}
 	err := t.lock.release()
 	t.unmake()
 	return err

@@ -32,18 +32,42 @@
 //
 // # Mechanisms
 //
-// [Cgroup2] (Linux 5.14 and later, where the program's own cgroup v2 is writable; no controller is needed) gives
-// [KillTree] and [KillForkBomb]: the child is born in a fresh cgroup, setsid, setpgid, double forks and cgroups of its
-// own making included, and the kernel kills all of it at once. It finds cgroup2 on hybrid hosts, through mounts of a
-// subtree and in cgroup namespaces. The cgroups are directories named boombox-... below the program's own; what a
-// program leaves that dies without closing its groups is killed and removed by the next one that makes a group there.
+// [New] takes the first mechanism of this list that is to be had and gives all that is required. With nothing required
+// that is the first that is to be had, which the program that runs sees least of.
 //
-// [JobObject] (Windows) gives the same and [KillOnOwnerDeath]. Not verified: it compiles, and has not run on Windows.
+// [Cgroup2] (Linux 5.14 and later, where the program's own cgroup v2 is writable; no controller is needed) gives
+// [KillTree], [KillForkBomb] and [KillOnOwnerDeath]: the child is born in a fresh cgroup, setsid, setpgid, double
+// forks and cgroups of its own making included, and the kernel kills all of it at once. It finds cgroup2 on hybrid
+// hosts, through mounts of a subtree and in cgroup namespaces. The cgroups are directories named boombox-... below the
+// program's own. When the program dies, its warden, a helper process, kills and removes them; what is left if the
+// warden was killed too, the next program sweeps that makes a group there. See [Group.Guarantees] for when there is a
+// warden.
+//
+// [Cgroup2PIDNamespace] and [PIDNamespace] (Linux, as root, or within a user namespace where users may make one) give
+// these and [ResistSameUID]: nobody leaves a pid namespace, and nobody in it sees or signals a process outside. The
+// child's parent is a keeper, a helper process which is the namespace's first process: the child is not, so signals
+// mean to it what they always mean. The child has other process ids than we see. In a user namespace it is the only
+// user there is: programs that change the user, sudo say, do not work, and other users' files belong to nobody.
+//
+// [Subreaper] (Linux 5.3, everybody) gives [KillTree] and [KillOnOwnerDeath]: all orphans of the tree come to the
+// keeper, which looks for members, kills and reaps them until none is left. A fork bomb may outrun it; then the
+// survivors are named. A member of our own user may kill the keeper; then Close says that members may be left.
+//
+// [JobObject] (Windows) gives what Cgroup2 gives. Not verified: it compiles, and has not run on Windows.
 //
 // [ProcessGroup] (Linux, macOS, BSD) guarantees nothing: a child that calls setsid or setpgid leaves it. It ends the
-// trees of programs that do not mean to leave. On macOS and BSD it is not verified: it compiles, and has not run there;
-// on BSD only the first process can be listed. If something else in the program waits for our child (wait4 with -1, or
-// an ignored SIGCHLD), the group's number is not safe any more, and what is left of it is reported, not killed.
+// trees of programs that do not mean to leave. On macOS and BSD it is not verified: it compiles, and has not run
+// there; on BSD only the first process can be listed. If something else in the program waits for our child (wait4 with
+// -1, or an ignored SIGCHLD), the group's number is not safe any more, and what is left of it is reported, not killed.
+//
+// # Helper processes
+//
+// Warden and keeper are this program itself, executed again as boombox-keeper through /proc/self/exe; the
+// initialisation of this package turns such a process into a helper before main runs, if it inherits the right socket
+// as well. They hold a pidfd of the program and go when it dies. A keeper serves the next start once its tree is
+// verified empty; an idle one goes after one to two seconds, and so does the warden after the last group. A keeper has
+// the umask, the priority and the resource limits that the program had when it started the keeper, no terminal, and a
+// session of its own, and so have its children.
 //
 // # Caps
 //
@@ -63,8 +87,9 @@
 // # What is not guaranteed
 //
 // By [KillTree] a child may not mean harm with privileges: one that runs as root, or under our own uid where the
-// cgroups belong to it, can write itself into another cgroup ([ResistSameUID] would forbid that; no mechanism gives it
-// yet). When this program is SIGKILLed, its cgroups live on until the next program sweeps them ([KillOnOwnerDeath]). Work
-// that is handed to a daemon outside of the tree is not followed: a container engine, a service manager, cron, an ssh
-// session. A member in uninterruptible sleep outlives every kill until it wakes.
+// cgroups belong to it, can write itself into another cgroup, which [ResistSameUID] forbids. That in turn covers
+// signals, sessions, cgroups and whatever else a user may do; a child that is root outside of any user namespace can
+// write into any process's memory, and no mechanism holds that. Work that is handed to a daemon outside of the tree is
+// not followed: a container engine, a service manager, cron, an ssh session. A member in uninterruptible sleep
+// outlives every kill until it wakes.
 package contain

@@ -28,7 +28,7 @@ type UnsupportedError struct {
 	Asked Mechanism
 	// Best is the mechanism that comes nearest, "" when there is none at all.
 	Best Mechanism
-	// Rungs are all the mechanisms, strongest first, with the reason why each is not to be had.
+	// Rungs are all the mechanisms, in the order in which they were tried, with the reason why each is not to be had.
 	Rungs []Rung
 }
 

@@ -11,8 +11,8 @@ import (
 // and [Child.Close] give up after it, with a [*DrainError].
 const KillBound = 10 * time.Second
 
-// Options say what a group must give. The zero value asks for nothing and takes the strongest mechanism that costs
-// nothing.
+// Options say what a group must give. The zero value asks for nothing and takes the first mechanism that the host
+// has.
 type Options struct {
 	// Require are guarantees without which [New] refuses.
 	Require Guarantee
@@ -26,8 +26,8 @@ type Options struct {
 	// moved into a cgroup below it, named boombox-home-..., for good. It is refused when one of them is neither this process
 	// nor a descendant of it. The environment variable BOOMBOX_MIGRATE=1 allows the same. By default nothing is moved.
 	Migrate bool
-	// Mechanism is the one to use; where it is not to be had, [New] refuses. By default ("") it is the strongest that
-	// the host has.
+	// Mechanism is the one to use; where it is not to be had, [New] refuses. By default ("") it is the first that
+	// the host has and that gives all that is required.
 	Mechanism Mechanism
 }
 

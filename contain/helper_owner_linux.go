@@ -104,15 +104,10 @@ func (h *helper) alive() bool {
 	return !over
 }
 
-// end kills the helper without asking it, and lets go of it. It does not wait; reaped says when it is gone.
+// end kills the helper without asking it, and reaps it. It does not wait; reaped says when it is gone.
 func (h *helper) end() {
-	_ = h.process.signal(syscall.SIGKILL)
-	h.letGo()
-}
-
-// letGo closes the socket, upon which the helper ends by itself, and reaps it when it has.
-func (h *helper) letGo() {
 	h.ending.Do(func() {
+		_ = h.process.signal(syscall.SIGKILL)
 		_ = h.link.file.Close()
 		go func() {
 			defer close(h.reaped)

@@ -34,6 +34,12 @@ func init() {
 		for _, rung := range contain.Host().Rungs {
 			say(rung.Mechanism, rung.Available, rung.Reason, "|", rung.Remedy)
 		}
+		before, err := os.ReadDir("/proc/self/fd")
+		for range 5 {
+			contain.Host()
+		}
+		after, err2 := os.ReadDir("/proc/self/fd")
+		say("descriptors left by probes:", len(after)-len(before), errors.Join(err, err2))
 		g, err := contain.New(contain.Options{})
 		if err != nil {
 			return err
@@ -126,6 +132,7 @@ var _ = Describe("the host", func() {
 			"pid-namespace true  | ",
 			"subreaper true  | ",
 			"process-group true  | ",
+			"descriptors left by probes: 0 <nil>",
 			"pid-namespace kill-tree,kill-fork-bomb,kill-on-owner-death,resist-same-uid 5 <nil>",
 			"false <nil>",
 		}))
@@ -140,6 +147,7 @@ var _ = Describe("the host", func() {
 			"pid-namespace false " + forbidden + " | raise the sysctl user.max_user_namespaces, or give the program CAP_SYS_ADMIN",
 			"subreaper true  | ",
 			"process-group true  | ",
+			"descriptors left by probes: 0 <nil>",
 			"subreaper kill-tree,kill-on-owner-death 5 <nil>",
 			"true contain: this host cannot guarantee kill-fork-bomb (best mechanism: subreaper); cgroup2: " + readonly +
 				"; cgroup2+pid-namespace: " + readonly + "; pid-namespace: " + forbidden,

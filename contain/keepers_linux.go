@@ -56,7 +56,7 @@ func (ks *keepers) put(k *keeper) {
 	ks.mu.Lock()
 	defer ks.mu.Unlock()
 	if len(ks.idle) >= keepersMost {
-		k.letGo()
+		k.end()
 		return
 	}
 	ks.idle = append(ks.idle, k)
@@ -75,7 +75,7 @@ func (ks *keepers) tick() {
 		return
 	}
 	for _, k := range ks.idle {
-		k.letGo()
+		k.end()
 	}
 	ks.idle, ks.timer = nil, nil
 }

@@ -68,7 +68,7 @@ type tree interface {
 // host is this system's ladder.
 var host = sync.OnceValue(func() *ladder { return &ladder{mechanisms()} })
 
-// A ladder is a list of mechanisms, strongest first.
+// A ladder is a list of mechanisms, in the order in which they are tried: the first that has all is taken.
 type ladder struct{ mechanisms []mechanism }
 
 func (l *ladder) report() HostReport {

@@ -3,18 +3,18 @@ package contain
 // Mechanism names the way in which a tree is held. It is what reports show.
 type Mechanism string
 
-// The mechanisms, strongest first.
+// The mechanisms.
 const (
 	// Cgroup2: a cgroup v2 leaf of its own for each start. Linux.
 	Cgroup2 Mechanism = "cgroup2"
-	// JobObject: a job object of its own for each start. Windows; not verified there.
-	JobObject Mechanism = "job-object"
 	// Cgroup2PIDNamespace: such a leaf, and a pid namespace, for each tree. Linux.
 	Cgroup2PIDNamespace Mechanism = "cgroup2+pid-namespace"
 	// PIDNamespace: a pid namespace for each tree. Linux, as root or where users may have user namespaces.
 	PIDNamespace Mechanism = "pid-namespace"
 	// Subreaper: below a helper process to which all orphans of the tree come. Linux.
 	Subreaper Mechanism = "subreaper"
+	// JobObject: a job object of its own for each start. Windows; not verified there.
+	JobObject Mechanism = "job-object"
 	// ProcessGroup: a POSIX process group. A child that calls setsid or setpgid leaves it. Linux; macOS and BSD, not
 	// verified there.
 	ProcessGroup Mechanism = "process-group"
@@ -40,11 +40,11 @@ type Rung struct {
 
 // HostReport is what this host can hold a tree with.
 type HostReport struct {
-	// Rungs are all mechanisms of this system, strongest first.
+	// Rungs are all mechanisms of this system, in the order in which [New] tries them.
 	Rungs []Rung
 }
 
-// Best returns the strongest available rung, or false when there is none.
+// Best returns the rung that [New] takes when nothing is required, or false when there is none.
 func (h HostReport) Best() (Rung, bool) {
 	for _, r := range h.Rungs {
 		if r.Available {

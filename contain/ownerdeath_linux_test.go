@@ -163,13 +163,10 @@ var _ = Describe("the death of the owner", Label("ownerdeath"), func() {
 		It("is outlived if somebody has killed the warden: the control", func() {
 			// In a cgroup of its own, where no other program of this machine sweeps in between.
 			dir := specCgroup()
-			fd, err := syscall.Open(dir, syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
-			Expect(err).NotTo(HaveOccurred())
-			DeferCleanup(syscall.Close, fd)
-			within := &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: fd}
+			in := within(dir)
 			nonce, find := suite.WithNonce()
 			DeferCleanup(reap, find)
-			owner := startHelper("mortal", within, nonce, "BOOMBOX_SPEC_STAY=1", "BOOMBOX_SPEC_MECHANISM=cgroup2")
+			owner := startHelper("mortal", in, nonce, "BOOMBOX_SPEC_STAY=1", "BOOMBOX_SPEC_MECHANISM=cgroup2")
 			owner.line()
 			owner.line()
 			pid := owner.cmd.Process.Pid
@@ -178,7 +175,7 @@ var _ = Describe("the death of the owner", Label("ownerdeath"), func() {
 			killAll(wardens)
 			owner.die()
 			Consistently(func() int { return len(find()) }).WithTimeout(100 * time.Millisecond).Should(Equal(4))
-			Expect(startHelper("sweeper", within).rest()).To(Equal([]string{"made"}))
+			Expect(startHelper("sweeper", in).rest()).To(Equal([]string{"made"}))
 			Expect(find()).To(BeEmpty(), "the next program sweeps")
 			Expect(os.ReadDir(dir)).NotTo(ContainElement(HaveField("Name()", HavePrefix("boombox-"))))
 		})

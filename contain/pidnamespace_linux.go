@@ -54,7 +54,11 @@ func lookForNamespaces() (user bool, refused Rung) {
 	if err == nil {
 		return false, Rung{}
 	}
-	userErr := tryNamespace(userNamespace(0))
+	// Without mappings first: when the clone is refused, Go forgets the pipe that it has opened for them.
+	userErr := tryNamespace(&syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWPID})
+	if userErr == nil {
+		userErr = tryNamespace(userNamespace(0))
+	}
 	if userErr == nil {
 		return true, Rung{}
 	}

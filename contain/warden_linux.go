@@ -20,9 +20,6 @@ type warden struct {
 	err    error
 }
 
-// messageRest tells a warden that its owner has no cgroups any more.
-const messageRest = 'q'
-
 // wardenIdle is how long a warden stays when the last group is closed, in case that another is made. It is short enough
 // for those who count their children and descriptors when they are done.
 const wardenIdle = time.Second
@@ -69,13 +66,12 @@ func (w *warden) watches() bool {
 	}
 }
 
-// rest dismisses the warden; its owner's cgroups in the directory are gone.
+// rest dismisses the warden: its owner's cgroups in the directory are gone.
 func (w *warden) rest() {
 	go func() {
 		<-w.ready
 		if w.err == nil {
-			_ = w.helper.link.send(message{kind: messageRest})
-			w.helper.letGo()
+			w.helper.end()
 		}
 	}()
 }
@@ -89,17 +85,10 @@ func (h *helperProcess) serveWarden() {
 		quit(1)
 	}
 	for {
-		asked, err := h.await(-1)
-		if asked {
-			m, err := h.link.receive()
-			closeAll(m.files)
-			if err == nil && m.kind == messageRest {
-				return
-			}
-		} else if err == nil {
-			continue // a signal
+		// Nothing is ever asked of a warden: what can be read is the end.
+		if asked, err := h.await(-1); asked || err != nil {
+			break
 		}
-		break
 	}
 	// The owner is dead, or has become another program: its descriptors are closed by that too.
 	for end := time.Now().Add(wardenBound); time.Now().Before(end); {

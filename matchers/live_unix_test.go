@@ -30,11 +30,11 @@ var _ = Describe("on real processes", Label("live"), func() {
 
 	It("tells a timeout, its deadline and the end of the whole tree", func(ctx SpecContext) {
 		cmd := child("setsid")
-		cmd.Timeout = 300 * time.Millisecond
+		cmd.Timeout = 2 * time.Second
 		res, err := runner.Run(ctx, runner.Contained{}, cmd)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(res).To(And(
-			HaveTimedOut().At(300*time.Millisecond).Within(10*time.Second),
+			HaveTimedOut().At(2*time.Second).Within(10*time.Second),
 			HaveStdout(HavePrefix("ready ")),
 			BeContainedBy(mechanism()),
 			HaveReapedTree(),

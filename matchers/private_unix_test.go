@@ -117,3 +117,17 @@ func ExampleBePrivateFile() {
 	g.Expect(path).To(BePrivateFile())
 	// Output:
 }
+
+func ExampleHaveMode() {
+	g, _ := example()
+	dir, _ := os.MkdirTemp("", "example")
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, "hook")
+	_ = os.WriteFile(path, nil, 0o600)
+
+	g.Expect(path).To(HaveMode(0o600))
+	g.Expect(path).To(HaveMode(0o755))
+	// Output:
+	// Expected file `hook` to have mode 0755
+	//     got:        0600 (-rw-------)
+}

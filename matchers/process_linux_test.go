@@ -83,3 +83,11 @@ var _ = Describe("matchers of one process", func() {
 		}
 	})
 })
+
+func ExampleBeRunning() {
+	g, _ := example()
+	g.Expect(os.Getpid()).To(BeRunning())
+	g.Expect(contain.Member{PID: os.Getpid(), Start: 1}).To(BeGone()) // somebody who had our id before us
+	g.Expect(os.Getpid()).NotTo(BeZombie())
+	// Output:
+}

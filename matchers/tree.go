@@ -68,6 +68,15 @@ func HaveReapedTree() types.GomegaMatcher {
 		}
 		j.ok = t.Verified && len(t.Survivors) == 0 && t.Err == nil
 		j.want, j.found = "to have reaped its whole tree", "it did"
+		j.evidence = append([]fact{{"run", "it " + ending(r)}}, j.evidence...)
+		switch n := len(t.Survivors); {
+		case n > 0:
+			j.got = count(n, "member") + " outlived the kill"
+		case !t.Verified:
+			j.got = "its tree was not seen empty"
+		case t.Err != nil:
+			j.got = "its teardown failed"
+		}
 		j.details = listed(t.Survivors, memberLine)
 		j.hint = survivorHint(t.Mechanism, len(t.Survivors))
 		return nil

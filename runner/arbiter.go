@@ -113,11 +113,11 @@ func (a *arbiter) current() Outcome {
 }
 
 // close makes the outcome final.
-func (a *arbiter) close() (o Outcome, cause error, at time.Time) {
+func (a *arbiter) close() (o Outcome, at time.Time, cause error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.closed = true
-	return a.outcome, a.cause, a.at
+	return a.outcome, a.at, a.cause
 }
 
 // natural reports whether the process ended by itself.

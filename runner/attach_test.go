@@ -1,3 +1,4 @@
+//nolint:forbidigo // the clock of a testing/synctest bubble
 package runner_test
 
 import (
@@ -181,6 +182,39 @@ func TestAttachEndsStreams(t *testing.T) {
 		g.Expect(res.PipesHeld()).To(BeTrue())
 		g.Expect(res.StdoutTruncated()).To(BeFalse())
 		g.Expect(string(res.Stdout())).To(Equal("said in time"))
+	})
+	onFakeClock(t, "where no descendant can have left the tree, it is given a second", func(g *WithT) {
+		b := newStub()
+		b.outsider = true
+		b.teardown = runner.Teardown{Guarantees: contain.KillTree, Verified: true}
+		p := runner.Attach(runner.Command("x"), b, time.Now())
+		go func() {
+			time.Sleep(900 * time.Millisecond) // a child that was being started had a copy of the pipe, and has no more
+			b.out.end()
+			b.err.end()
+		}()
+		b.exit(contain.ExitStatus{})
+		res, took := settled(p)
+		g.Expect(took).To(Equal(900 * time.Millisecond))
+		g.Expect(b.OutputHeld()).To(BeFalse())
+		g.Expect(res.StdoutTruncated()).To(BeFalse())
+
+		b = newStub()
+		b.outsider = true
+		b.teardown = runner.Teardown{Guarantees: contain.KillTree, Verified: true}
+		p = runner.Attach(runner.Command("x"), b, time.Now())
+		b.exit(contain.ExitStatus{})
+		res, took = settled(p)
+		g.Expect(took).To(Equal(time.Second))
+		g.Expect(res.PipesHeld()).To(BeTrue())
+
+		b = newStub()
+		b.outsider = true
+		b.teardown = runner.Teardown{Guarantees: contain.KillTree, Verified: true}
+		cmd := runner.Command("x")
+		cmd.Timeout = time.Second
+		_, took = settled(runner.Attach(cmd, b, time.Now()))
+		g.Expect(took).To(BeNumerically("<", 2*time.Second))
 	})
 	onFakeClock(t, "an outsider that goes on writing does not hold a timed-out run for a second", func(g *WithT) {
 		b := newStub()

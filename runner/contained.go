@@ -232,7 +232,7 @@ func resolveProgram(name string, env envList) (string, error) {
 		}
 		return executable(path, env)
 	}
-	missing := error(errNotFound)
+	missing := errNotFound
 	for _, dir := range filepath.SplitList(env.lookup("PATH")) {
 		if !filepath.IsAbs(dir) {
 			continue

@@ -117,7 +117,7 @@ var _ = Describe("Contained", func() {
 
 		It("with a grace lets the tree end by itself, and is a timeout still", func(ctx SpecContext) {
 			cmd := fixture("graceful", "0")
-			cmd.Timeout, cmd.Grace = 500*time.Millisecond, 10*time.Second
+			cmd.Timeout, cmd.Grace = time.Second, 10*time.Second
 			res, err := runner.Run(ctx, runner.Contained{}, cmd)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(res.Outcome()).To(Equal(runner.TimedOut))

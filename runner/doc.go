@@ -44,8 +44,9 @@
 //     exception is a tree with members that no signal ends (they sleep uninterruptibly): after [contain.KillBound] they
 //     are reported as survivors, with a [*contain.DrainError].
 //   - A run that ends by itself is settled when its streams are read. If somebody outside the tree holds one open, it is
-//     given up after it gave nothing for 250 ms, or at once when no more than that stranger's noise comes. Nothing that
-//     the tree wrote is lost by that. [Result.PipesHeld] says that a stream outlived the child.
+//     given up after it gave nothing for 250 ms (1 s where no descendant can have left the tree, so that hardly anybody
+//     can), or when nothing but the stranger's noise comes. Nothing that the tree wrote is lost by that.
+//     [Result.PipesHeld] says that a stream outlived the child.
 //
 // The end of both streams is not the end of the child, and the end of the child does not wait for them.
 //

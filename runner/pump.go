@@ -12,6 +12,10 @@ const (
 	// readPatience is how long a stream may give nothing, once the tree is gone, before it is given up: somebody outside
 	// the tree holds it open.
 	readPatience = 250 * time.Millisecond
+	// sealedPatience takes its place where no descendant can have left the tree. A stream that is open still is then
+	// most likely held by a child that is just being started elsewhere in this program: until its exec has closed them, it
+	// has a copy of every descriptor of ours, and on a machine that is busy twenty times over that took 500 ms.
+	sealedPatience = time.Second
 	// teePatience is how long one chunk may keep the onlookers once the tree of a run that was ended by us is gone: those
 	// of a stream that takes longer are abandoned.
 	teePatience = 500 * time.Millisecond
@@ -33,8 +37,9 @@ type pump struct {
 	// reading: the pump is in Read. Otherwise it is busy with the onlookers.
 	reading bool
 	// clocked: the pump notes since when it does either. Only the ending needs to know.
-	clocked bool
-	since   time.Time
+	clocked  bool
+	since    time.Time
+	patience time.Duration
 	// done: the pump has ended by itself. abandoned: it was given no more time, and the sink is no longer its own.
 	done, abandoned bool
 	// atEnd: the reader is exhausted, or gave an error. givenUp: it was told to end. partial: bytes may be missing.
@@ -101,17 +106,24 @@ func (p *pump) leave(n int, err error) (chunk []byte, over bool) {
 	}
 	if err != nil {
 		p.atEnd = true
-		p.partial = err != io.EOF && !p.released(err)
+		p.partial = !p.released(err)
 	}
 	return chunk, over
 }
 
-// released reports whether err ends a stream that is only held open: what it was given up with, after all that it had.
+// released reports whether err comes after all that the stream had: at its end, or when it was given up for being held
+// open. The caller holds mu.
 func (p *pump) released(err error) bool {
-	if err == errStranger {
+	switch {
+	case err == io.EOF:
+		p.givenUp = false
+		return true
+	case err == errStranger:
 		p.givenUp = true
+		return true
+	default:
+		return p.givenUp && (errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed))
 	}
-	return p.givenUp && (err == errStranger || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed))
 }
 
 // errStranger ends a stream on which somebody outside the tree writes without end.
@@ -133,10 +145,10 @@ func (p *pump) busy() bool {
 }
 
 // clock starts the time that a pending Read, or a busy onlooker, is given.
-func (p *pump) clock(now time.Time) {
+func (p *pump) clock(now time.Time, patience time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.clocked, p.since = true, now
+	p.clocked, p.since, p.patience = true, now, patience
 }
 
 // hasten does what is due at now to make the pump end: a reader that gives nothing is given up, and a pump whose time
@@ -173,7 +185,7 @@ func (p *pump) due(forced time.Time) (due time.Time) {
 	case p.done || p.abandoned:
 		return time.Time{}
 	case p.reading && !p.givenUp:
-		due, bound = p.since.Add(readPatience), bound.Add(-readPatience)
+		due, bound = p.since.Add(p.patience), bound.Add(-readPatience)
 	case p.reading:
 		due = p.since.Add(readPatience)
 	case forced.IsZero():

@@ -1,3 +1,4 @@
+//nolint:forbidigo // racing is by time
 package runner_test
 
 import (

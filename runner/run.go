@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/boombox-go/boombox/contain"
 )
 
 // exitPatience is how long the end of a killed child is waited for. It was killed and verified by then: only a child
@@ -98,7 +100,7 @@ func (r *run) supervise() {
 		held = r.backend.OutputHeld()
 	}
 	status, known := r.backend.Poll()
-	held = r.drain() || held
+	held = r.drain(teardown) || held
 	var stdinErr error
 	if s, ok := r.backend.(interface{ StdinErr() error }); ok {
 		stdinErr = s.StdinErr()
@@ -149,7 +151,11 @@ func (r *run) askToEnd(exited <-chan struct{}) {
 
 // drain waits until both streams are at their end, and sees to it that they come to it. It reports whether somebody
 // outside the tree held one open.
-func (r *run) drain() (held bool) {
+func (r *run) drain(gone Teardown) (held bool) {
+	patience := readPatience
+	if gone.Verified && gone.Guarantees.Has(contain.KillTree) {
+		patience = sealedPatience
+	}
 	now := time.Now()
 	var forced time.Time
 	hurry := r.hurry
@@ -157,35 +163,34 @@ func (r *run) drain() (held bool) {
 		forced, hurry = now, nil
 	}
 	for i := range r.pumps {
-		r.pumps[i].clock(now)
+		r.pumps[i].clock(now, patience)
 	}
-	timer := time.NewTimer(readPatience)
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for left := len(r.pumps); left > 0; {
+		// A pump that is busy with a tee wants no call; it may be reading the next time.
+		wait := readPatience
+		for i := range r.pumps {
+			now := time.Now()
+			due, abandoned := r.pumps[i].hasten(now, forced)
+			if abandoned {
+				left--
+			}
+			if !due.IsZero() {
+				wait = min(wait, due.Sub(now))
+			}
+		}
+		if left == 0 {
+			break
+		}
+		timer.Reset(max(wait, time.Millisecond))
 		select {
 		case <-r.pumped:
 			left--
-			continue
 		case <-hurry:
 			forced, hurry = time.Now(), nil
 		case <-timer.C:
 		}
-		var next time.Time
-		for i := range r.pumps {
-			due, abandoned := r.pumps[i].hasten(time.Now(), forced)
-			if abandoned {
-				left--
-			}
-			if !due.IsZero() && (next.IsZero() || due.Before(next)) {
-				next = due
-			}
-		}
-		// A pump that is busy with a tee wants no call; it may be reading the next time.
-		wait := readPatience
-		if !next.IsZero() {
-			wait = time.Until(next)
-		}
-		timer.Reset(max(wait, time.Millisecond))
 	}
 	return r.pumps[Stdout].givenUp || r.pumps[Stderr].givenUp
 }
@@ -207,7 +212,7 @@ func (r *run) settle(res result) {
 		}
 	}
 	var at time.Time
-	res.outcome, res.cause, at = r.arbiter.close()
+	res.outcome, at, res.cause = r.arbiter.close()
 	res.program, res.timeout, res.idle = r.program, r.timeout, r.idle
 	res.duration, res.settled = at.Sub(r.started), time.Since(r.started)
 	res.stdout = r.pumps[Stdout].captured(Stdout)

@@ -42,32 +42,34 @@ func readOnlyCgroups() string {
 }
 
 var _ = Describe("on a host whose cgroups cannot be written", func() {
-	It("reports the process group, without kill-tree", func() {
+	// A namespace, or where there is none a subreaper.
+	const instead = "(pid-namespace|subreaper)"
+
+	It("reports what holds the tree instead", func() {
 		args := boxed([]string{"--timeout", "300ms", "--report", "r.json"}, "sleep")
 		end := elsewhere(readOnlyCgroups(), call{args: args})
 		Expect(end.Status).To(Equal(124))
 		Expect(reportOf(read(end.Dir, "r.json"))).To(And(
-			HaveKeyWithValue("mechanism", "process-group"),
-			HaveKeyWithValue("guarantees", Not(ContainElement("kill-tree"))),
+			HaveKeyWithValue("mechanism", MatchRegexp(instead)),
+			HaveKeyWithValue("guarantees", ContainElements("kill-tree", "kill-on-owner-death")),
 			HaveKeyWithValue("survivors", BeEquivalentTo(0)),
 		))
 	})
 
-	It("refuses --require kill-tree with the reason, and so does doctor", func() {
-		args := boxed([]string{"--require", "kill-tree"}, "exit")
-		Expect(elsewhere(readOnlyCgroups(), call{args: args})).To(haveRefused("cannot guarantee kill-tree"))
-		end := elsewhere(readOnlyCgroups(), call{args: []string{"doctor", "--require", "kill-tree"}})
+	It("refuses --require cap-memory with the reason, and so does doctor", func() {
+		args := boxed([]string{"--require", "cap-memory"}, "exit")
+		Expect(elsewhere(readOnlyCgroups(), call{args: args})).To(haveRefused("cannot guarantee cap-memory"))
+		end := elsewhere(readOnlyCgroups(), call{args: []string{"doctor", "--require", "cap-memory"}})
 		Expect(end.Status).To(Equal(125))
 		Expect(end.Stdout).To(ContainSubstring("not available: "))
 	})
 
-	It("shows a demo that says so, finds what escaped and ends it", func() {
+	It("shows a demo that says so, and that nothing escaped", func() {
 		end := elsewhere(readOnlyCgroups(), call{args: []string{"demo"}})
 		Expect(end.Status).To(Equal(0), end.Stdout+end.Stderr)
 		Expect(end.Stdout).To(And(
-			ContainSubstring("held by              process-group, "), ContainSubstring("does not guarantee kill-tree"),
-			ContainSubstring("after                3 processes of the tool found in /proc"),
-			ContainSubstring("ended them itself: 0 processes"),
+			MatchRegexp("held by              "+instead+", which guarantees kill-tree,"),
+			ContainSubstring("after                0 processes of the tool found in /proc"),
 			ContainSubstring("All as promised"),
 		))
 	})

@@ -8,6 +8,8 @@ import (
 
 	"github.com/onsi/gomega/gleak"
 	"github.com/onsi/gomega/gleak/goroutine"
+
+	"github.com/boombox-go/boombox/contain"
 )
 
 // patience is how long what a suite started may take to end after the last spec.
@@ -17,7 +19,7 @@ const patience = 5 * time.Second
 type snapshot struct {
 	nonce      nonce
 	fds        map[string]string
-	children   []procStat
+	children   []contain.Member
 	cgroups    []string
 	goroutines []gleak.Goroutine
 }
@@ -47,12 +49,12 @@ func (s snapshot) look() []string {
 	}
 	known := map[int]bool{}
 	for _, c := range s.children {
-		known[c.pid] = true
+		known[c.PID] = true
 	}
 	for _, c := range descendants(os.Getpid()) {
-		if !known[c.pid] {
-			left = append(left, fmt.Sprintf("descendant %d %q (%c)", c.pid, c.name, c.state))
-			known[c.pid] = true
+		if !known[c.PID] {
+			left = append(left, "descendant "+c.String())
+			known[c.PID] = true
 		}
 	}
 	for _, pid := range s.nonce.find() {

@@ -2,10 +2,11 @@ package suite
 
 import (
 	"crypto/rand"
+	"errors"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
+	"syscall"
+
+	"github.com/boombox-go/boombox/internal/procfs"
 )
 
 // nonce is an environment entry that every descendant inherits unless its environment is cleared.
@@ -23,18 +24,23 @@ func WithNonce() (env string, find func() []int) {
 
 // find lists the live processes, other than our own, that carry the nonce.
 func (n nonce) find() []int {
-	files, _ := filepath.Glob("/proc/[0-9]*/environ")
+	members, _ := procfs.Carrying(n.key + "=" + n.value) // the only error is a system without /proc
 	var pids []int
-	for _, file := range files {
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
-		// A process that is gone or that belongs to somebody else cannot be read, and is not ours.
-		b, err := os.ReadFile(file)
-		if err == nil && strings.Contains("\x00"+string(b), "\x00"+n.key+"="+n.value+"\x00") && Alive(pid) {
-			pids = append(pids, pid)
-		}
+	for _, m := range members {
+		pids = append(pids, m.PID)
 	}
 	return pids
+}
+
+// Alive reports whether a process with that id runs. A zombie does not: it is dead and waits to be reaped. Where there
+// is no /proc to tell them apart, it counts as alive.
+func Alive(pid int) bool {
+	switch m, err := procfs.Look(pid); {
+	case err == nil:
+		return m.Alive()
+	case !errors.Is(err, errors.ErrUnsupported):
+		return false
+	}
+	p, err := os.FindProcess(pid)
+	return err == nil && p.Signal(syscall.Signal(0)) == nil
 }

@@ -1,67 +1,34 @@
 package suite
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/internal/procfs"
 )
 
-// procStat is what of /proc/PID/stat matters here.
-type procStat struct {
-	pid, parent int
-	state       byte
-	name        string
-}
-
-// readStat reads one process, false when it is gone.
-func readStat(pid int) (procStat, bool) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return procStat{}, false
-	}
-	// The name may hold spaces and parentheses: it ends at the last one.
-	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
-	if open < 0 || end < open {
-		return procStat{}, false
-	}
-	rest := strings.Fields(string(b[end+1:]))
-	if len(rest) < 2 {
-		return procStat{}, false
-	}
-	parent, err := strconv.Atoi(rest[1])
-	if err != nil {
-		return procStat{}, false
-	}
-	return procStat{pid: pid, parent: parent, state: rest[0][0], name: string(b[open+1 : end])}, true
-}
-
-// Alive reports whether a process with that id runs. A zombie does not: it is dead and waits to be reaped.
-func Alive(pid int) bool {
-	s, ok := readStat(pid)
-	return ok && s.state != 'Z' && s.state != 'X'
-}
-
 // descendants lists every process below pid, zombies included.
-func descendants(pid int) []procStat {
-	children := map[int][]procStat{}
+func descendants(pid int) []contain.Member {
+	children := map[int][]contain.Member{}
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
 		n, err := strconv.Atoi(filepath.Base(dir))
 		if err != nil {
 			continue
 		}
-		if s, ok := readStat(n); ok {
-			children[s.parent] = append(children[s.parent], s)
+		if m, err := procfs.Look(n); err == nil {
+			children[m.Parent] = append(children[m.Parent], m)
 		}
 	}
-	var all []procStat
+	var all []contain.Member
 	for next := []int{pid}; len(next) > 0; next = next[1:] {
-		for _, s := range children[next[0]] {
-			all = append(all, s)
-			next = append(next, s.pid)
+		for _, m := range children[next[0]] {
+			all = append(all, m)
+			next = append(next, m.PID)
 		}
 	}
 	return all

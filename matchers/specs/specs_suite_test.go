@@ -22,6 +22,7 @@ var _ = func() bool {
 		Describe("case", cases[name])
 	} else {
 		Describe("helpers", judge)
+		Describe("docs/testing.md", judgeDocs)
 	}
 	return true
 }()

@@ -1,0 +1,139 @@
+package cassette
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ErrConflict: two cassettes change the same run in different ways. The error is a [*ConflictError].
+var ErrConflict = errors.New("cassette: both sides change the same run")
+
+// ConflictError says which runs two sides of a merge change in different ways.
+type ConflictError struct {
+	// Runs describe them: the number in our cassette or, where it is gone from there, in the base.
+	Runs []string
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("%v: %s", ErrConflict, strings.Join(e.Runs, "; "))
+}
+
+// Is makes the error match [ErrConflict].
+func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
+
+// Merge joins what ours and theirs made of base, run by run: runs are paired by what is matched. A run that one side alone
+// changed, added or removed is as that side has it; arrival times alone are no change, and ours stay. What theirs added stands behind
+// the run that it stands behind there. Both changing a run in different ways is a [*ConflictError].
+func Merge(base, ours, theirs *Tape) (*Tape, error) {
+	b, o, t := base.state(), ours.state(), theirs.state()
+	inOurs, inTheirs := pair(b, o), pair(b, t)
+	var conflicts []string
+	conflict := func(p *parsed, i int) { conflicts = append(conflicts, describePlace(p, i)) }
+
+	merged := *o
+	merged.runs = nil
+	place := map[int]int{} // where a run of theirs is in merged, from 1
+	fromOurs := invert(inOurs, len(o.runs))
+	for i := range o.runs {
+		run := o.runs[i]
+		if at := fromOurs[i]; at >= 0 {
+			their := inTheirs[at]
+			switch {
+			case their < 0 && same(&b.runs[at], &run):
+				continue // theirs removed it
+			case their < 0:
+				conflict(o, i)
+			case same(&b.runs[at], &run):
+				if !same(&b.runs[at], &t.runs[their]) {
+					run = t.runs[their]
+				}
+			case !same(&b.runs[at], &t.runs[their]) && !same(&run, &t.runs[their]):
+				conflict(o, i)
+			}
+			if their >= 0 {
+				place[their] = len(merged.runs) + 1
+			}
+		}
+		merged.runs = append(merged.runs, run)
+	}
+	for at := range b.runs {
+		if their := inTheirs[at]; inOurs[at] < 0 && their >= 0 && !same(&b.runs[at], &t.runs[their]) {
+			conflict(b, at) // ours removed what theirs changed
+		}
+	}
+	fromTheirs := invert(inTheirs, len(t.runs))
+	shift := 0
+	behind := 0
+	for i := range t.runs {
+		if at := place[i]; at > 0 {
+			behind = at
+		}
+		if fromTheirs[i] >= 0 {
+			continue
+		}
+		if slices.ContainsFunc(o.runs, func(r runText) bool { return bytes.Equal(r.text, t.runs[i].text) }) {
+			continue // both added the same
+		}
+		merged.runs = slices.Insert(merged.runs, behind+shift, t.runs[i])
+		shift++
+	}
+	if len(conflicts) > 0 {
+		return nil, &ConflictError{Runs: conflicts}
+	}
+	for _, token := range t.tokens {
+		if !slices.Contains(merged.tokens, token) {
+			merged.tokens = append(slices.Clip(merged.tokens), token)
+		}
+	}
+	merged.masked = o.masked || t.masked
+	merged.header = appendTokens(fmt.Appendf(nil, "cassette %d\n", Version), merged.tokens)
+	if merged.masked {
+		merged.header = appendRedact(merged.header)
+	}
+	merged.header = append(merged.header, o.extensions()...)
+	merged.settle()
+	return Parse(merged.marshal())
+}
+
+// pair finds for each run of base the one in p of the same key, -1 for none.
+func pair(base, p *parsed) []int {
+	to := make([]int, len(base.runs))
+	for i := range to {
+		to[i] = -1
+	}
+	index := newIndex(base.runs, nil)
+	for i := range p.runs {
+		c := p.runs[i].call()
+		if at := index.claim(&c, c.hash(index.seed), nil, 1); at >= 0 && to[at] < 0 {
+			to[at] = i
+		}
+	}
+	return to
+}
+
+func invert(to []int, n int) []int {
+	from := make([]int, n)
+	for i := range from {
+		from[i] = -1
+	}
+	for i, at := range to {
+		if at >= 0 {
+			from[at] = i
+		}
+	}
+	return from
+}
+
+// same reports whether two runs of one key say the same, arrival aside.
+func same(a, b *runText) bool {
+	class, _ := a.changed(b)
+	return (class == ClassSame || class == ClassTiming) && a.repeat == b.repeat && a.optional == b.optional &&
+		bytes.Equal(a.extensions(), b.extensions())
+}
+
+func describePlace(p *parsed, i int) string {
+	return fmt.Sprintf("run %d (line %d), of %s", i+1, p.runs[i].line, showName(programOf(p.runs[i].argv())))
+}
