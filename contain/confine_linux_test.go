@@ -38,6 +38,9 @@ var _ = Describe("a child that is confined", func() {
 		return line
 	}
 
+	// Born with a soft limit of 0; the hard one follows at once.
+	const all = `^privileges=1 core=0/\d+ session=true\n$`
+
 	everything := func(s *contain.Spec) { s.NewSession, s.NoNewPrivileges, s.NoCoreDumps = true, true, true }
 
 	onEvery("has neither new privileges nor core dumps, and a session of its own", func(m contain.Mechanism) {
@@ -52,7 +55,7 @@ var _ = Describe("a child that is confined", func() {
 			Expect(find()).To(BeEmpty())
 			return
 		}
-		Expect(confined(m, contain.Limits{}, everything)).To(Equal("privileges=1 core=0/0 session=true\n"))
+		Expect(confined(m, contain.Limits{}, everything)).To(MatchRegexp(all))
 		Expect(confined(m, contain.Limits{}, func(*contain.Spec) {})).To(And(
 			HavePrefix("privileges=0 "), Not(ContainSubstring("core=0/0")), HaveSuffix(" session=false\n"),
 		), "the control: it has them if nothing is said, and this program is as it was")
@@ -62,13 +65,25 @@ var _ = Describe("a child that is confined", func() {
 		if !contain.Host().Guarantees().Has(contain.CapProcesses) {
 			Skip("this host caps no processes")
 		}
-		Expect(confined("", contain.Limits{Processes: 50}, everything)).To(Equal("privileges=1 core=0/0 session=true\n"))
+		Expect(confined(contain.Cgroup2, contain.Limits{Processes: 50}, everything)).To(MatchRegexp(all))
+	})
+
+	It("cannot raise the limit of core dumps", func() {
+		g := newGroup(contain.ProcessGroup)
+		spec, _, find := specOf("sleep")
+		DeferCleanup(reap, find)
+		everything(&spec)
+		c, err := g.Start(context.Background(), spec)
+		Expect(err).NotTo(HaveOccurred())
+		limit := unix.Rlimit{Cur: 1}
+		Expect(unix.Prlimit(c.PID(), unix.RLIMIT_CORE, nil, &limit)).To(Succeed())
+		Expect(limit).To(Equal(unix.Rlimit{}))
 	})
 
 	It("leaves this program's threads and limits as they were", func() {
 		before := runtime.NumGoroutine()
 		for range 4 {
-			confined(mechanisms()[0], contain.Limits{}, everything)
+			confined(contain.ProcessGroup, contain.Limits{}, everything)
 		}
 		for _, task := range ownTasks() {
 			text, err := readFile("/proc/self/task/" + task + "/status")

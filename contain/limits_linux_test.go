@@ -3,6 +3,7 @@ package contain_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -246,19 +247,19 @@ var _ = Describe("a cap on processors", Label("limits"), func() {
 		Expect(free.Close()).To(Succeed())
 		most := 0.5
 		if there < 0.8 {
-			most = 0.1 // others use this machine too, and leave no half core to be used up
+			most = math.Max(0.02, math.Round(there*40)/100) // others use this machine too, and leave less to be used up
 		}
 		g := cappedGroup(contain.Limits{CPU: most})
 		used := burn(g, 3*time.Second)
 		AddReportEntry("cores", fmt.Sprintf("without a cap %.2f, capped at %.2f: %.3f", there, most, used), ReportEntryVisibilityAlways)
-		Expect(there).To(BeNumerically(">", most+0.1), "the control: without the cap it burns more")
-		Expect(used).To(BeNumerically("~", most, max(0.1*most, 0.05)))
+		Expect(there).To(BeNumerically(">", 1.5*most), "the control: without the cap it burns more")
+		Expect(used).To(BeNumerically("~", most, 0.2*most+0.01))
 		Expect(capOf(g, contain.LimitCPU)).To(And(
 			HaveField("Tripped", contain.HasTripped), HaveField("Max", most), HaveField("Effective", most),
 			HaveField("Events", HaveValue(BeNumerically(">", 10))),
 		))
 		Expect(g.Close()).To(Succeed())
-		Expect(*g.Stats().CPU).To(BeNumerically(">", 200*time.Millisecond), "the dead are counted")
+		Expect(g.Stats().CPU.Seconds()).To(BeNumerically(">=", 2*most), "the dead are counted")
 	})
 
 	It("that is not reached is not blamed", func() {

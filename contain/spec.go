@@ -38,8 +38,9 @@ type Spec struct {
 	// NoNewPrivileges sees to it that neither the child nor a descendant gains privileges by executing a program: set-user-ID
 	// bits and file capabilities do nothing. Linux; elsewhere the start fails, with [StepConfine].
 	NoNewPrivileges bool
-	// NoCoreDumps sees to it that neither the child nor a descendant without CAP_SYS_RESOURCE leaves a core dump. Linux;
-	// elsewhere the start fails, with [StepConfine]. While the start is under way, other starts of this program have a soft
+	// NoCoreDumps sees to it that neither the child nor a descendant without CAP_SYS_RESOURCE leaves a core dump: its soft
+	// limit is 0 from birth, and its hard one when Start returns, so a child that means to, and crashes in between, may
+	// leave one. Linux; elsewhere the start fails, with [StepConfine]. While the start is under way, other starts of this program have a soft
 	// limit of 0 for core dumps as well: the limit can be given to a child by way of the parent alone.
 	NoCoreDumps bool
 }

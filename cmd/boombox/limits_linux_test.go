@@ -74,16 +74,21 @@ var _ = Describe("caps", Label("limits"), func() {
 var _ = Describe("an untrusted program", Label("limits"), func() {
 	const needs = contain.KillTree | contain.KillOnOwnerDeath | contain.CapMemory | contain.CapProcesses | contain.CapCPU
 
+	hasAll := func() bool {
+		g, err := contain.New(contain.Options{Require: needs})
+		return err == nil && g.Close() == nil
+	}
+
 	It("is confined in full, or does not start", func() {
 		end := boombox(boxed([]string{"--untrusted", "--report", "r.json"}, "confined")...)
 		report := reportOf(read(end.Dir, "r.json"))
-		if !contain.Host().Guarantees().Has(needs) {
+		if !hasAll() {
 			Expect(end).To(haveRefused("cannot"))
 			Expect(report).To(HaveKeyWithValue("outcome", "start_failed"))
 			return
 		}
 		Expect(end.Status).To(Equal(0), end.Stderr)
-		Expect(end.Stdout).To(Equal("privileges=1 core=0/0 session=true\n"))
+		Expect(end.Stdout).To(MatchRegexp(`^privileges=1 core=0/\d+ session=true\n$`))
 		Expect(report["limits"]).To(HaveLen(3))
 		for _, name := range strings.Split(needs.String(), ",") {
 			Expect(report["guarantees"]).To(ContainElement(name))
