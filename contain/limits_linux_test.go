@@ -192,9 +192,13 @@ var _ = Describe("a cap on memory", Label("limits"), func() {
 		sibling := cappedGroup(contain.Limits{Memory: 64 << 20})
 		calm := start(sibling, "sleep")
 		g := cappedGroup(contain.Limits{Memory: 16 << 20})
-		r := start(g, "hog", "32")
-		Eventually(r.Exited()).WithTimeout(bound).Should(BeClosed())
-		Expect(statusOf(r.Child).Signal).To(Equal(syscall.SIGKILL))
+		// It may not come to say that it is ready: with the race detector in it, it is as big as that.
+		spec, _, find := specOf("hog", "32")
+		DeferCleanup(reap, find)
+		c, err := g.Start(context.Background(), spec)
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(c.Exited()).WithTimeout(bound).Should(BeClosed())
+		Expect(statusOf(c).Signal).To(Equal(syscall.SIGKILL))
 		Expect(capOf(g, contain.LimitMemory)).To(And(
 			HaveField("Tripped", contain.HasTripped), HaveField("Max", float64(16<<20)), HaveField("Effective", float64(16<<20)),
 			HaveField("Events", HaveValue(BeNumerically(">", 0))),
