@@ -118,14 +118,14 @@ func (a *axis) readBack(file string, parse func([]byte) (float64, error)) error 
 		return cgroupRefusal(a.kind, file+" cannot be read back", err)
 	}
 	got, err := parse(text)
-	slack := 0.0
+	below, above := 0.0, 0.0
 	switch a.kind {
 	case LimitMemory:
-		slack = maxPage
+		below = maxPage
 	case LimitCPU:
-		slack = 1.0 / cpuPeriod
+		below, above = 1.0/cpuPeriod, 1.0/cpuPeriod // it was rounded by us
 	}
-	if err != nil || got > a.max+slack/2 && a.kind == LimitCPU || got > a.max && a.kind != LimitCPU || got < a.max-slack {
+	if err != nil || got > a.max+above || got < a.max-below {
 		return &LimitError{
 			Kind: a.kind, Reason: LimitReadback,
 			Detail: fmt.Sprintf("%s holds %q after %v was set", file, strings.TrimSpace(string(text)), a.max),
@@ -178,19 +178,11 @@ type v2Meter struct{}
 func (v2Meter) read(a *axis) (Tripped, *int64) {
 	switch a.kind {
 	case LimitMemory:
-		// Local: the events of this very cap. The plain file counts those of cgroups below too, of which there are none that
-		// have one. The counter to go by is that of kills, and of those only when this cap ran out: a cap above, or the host,
-		// kills here too and counts its running out there.
-		events := a.firstCounts("memory.events.local", "memory.events")
-		out, ok1 := parseCount(events, "oom")
-		killed, ok2 := parseCount(events, "oom_kill")
-		if !ok1 || !ok2 {
+		ran, own, _, ok := a.v2Kills()
+		if !ok {
 			return TripUnknown, nil
 		}
-		if out == 0 {
-			killed = 0
-		}
-		return tripped(out, killed), &killed
+		return tripped(ran, own), &own
 	case LimitProcesses:
 		return a.forksRefused(a.firstCounts("pids.events.local", "pids.events"))
 	default:
@@ -230,20 +222,30 @@ func tripped(counters ...int64) Tripped {
 	return NotTripped
 }
 
+// v2Kills splits the kernel's kills in the group. The counter to go by is that of kills, and they are this cap's only if
+// this cap ran out: one above, or the host, kills here too, and counts its running out there. The local file has the
+// events of this very cap; the plain one has those of cgroups below as well, of which none has one.
+func (a *axis) v2Kills() (ran, own, outside int64, ok bool) {
+	events := a.firstCounts("memory.events.local", "memory.events")
+	ran, ok1 := parseCount(events, "oom")
+	killed, ok2 := parseCount(events, "oom_kill")
+	if ran > 0 {
+		own = killed
+	} else {
+		outside = killed
+	}
+	return ran, own, outside, ok1 && ok2
+}
+
 func (v2Meter) outside(a *axis) *int64 {
 	if a.kind != LimitMemory {
 		return nil
 	}
-	events := a.firstCounts("memory.events.local", "memory.events")
-	out, ok1 := parseCount(events, "oom")
-	killed, ok2 := parseCount(events, "oom_kill")
-	if !ok1 || !ok2 {
+	_, _, outside, ok := a.v2Kills()
+	if !ok {
 		return nil
 	}
-	if out > 0 {
-		killed = 0
-	}
-	return &killed
+	return &outside
 }
 
 func (v2Meter) peak(a *axis) *int64 {
