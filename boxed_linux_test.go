@@ -38,10 +38,9 @@ func group(m contain.Mechanism) *contain.Group {
 // boxed is a fixture child in a group.
 type boxed struct {
 	*witness
-	mechanism contain.Mechanism // that is asked for, "" for the default
-	cmd       *runner.Cmd
-	p         *runner.Process
-	out       *sink
+	cmd *runner.Cmd
+	p   *runner.Process
+	out *sink
 }
 
 // prepareBoxed makes a child that [boxed.start] starts.

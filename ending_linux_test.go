@@ -2,6 +2,7 @@ package boombox_test
 
 import (
 	"context"
+	"fmt"
 	"syscall"
 	"time"
 
@@ -14,26 +15,40 @@ import (
 
 var _ = Describe("the end of a run", Label("live", "escape"), func() {
 	// Whatever ends a run, the tree goes with it.
-	DescribeTable("takes the escapees along, by cgroup2", func(ctx SpecContext, end func(b *boxed, g *contain.Group), want runner.Outcome) {
-		g := group(contain.Cgroup2)
-		b := prepareBoxed("escapees")
-		b.start(ctx, runner.Contained{Group: g})
-		Expect(b.ready()).To(HaveLen(3))
-		Expect(b.left()).To(HaveLen(4), "the escapees and the child")
-		end(b, g)
-		res := b.settle()
-		Expect(b.left()).To(BeEmpty())
-		Expect(res.Outcome()).To(Equal(want))
-		Expect(res.Teardown().Verified).To(BeTrue())
-		Expect(res.Teardown().Survivors).To(BeEmpty())
-	},
-		Entry("the process closed", func(b *boxed, _ *contain.Group) { Expect(b.p.Close()).To(Succeed()) }, runner.Cancelled),
-		Entry("the process killed", func(b *boxed, _ *contain.Group) { Expect(b.p.Kill()).To(Succeed()) }, runner.Signalled(syscall.SIGKILL)),
-		Entry("the run cancelled", func(b *boxed, _ *contain.Group) { b.p.Cancel(nil) }, runner.Cancelled),
-		Entry("the group closed", func(_ *boxed, g *contain.Group) { Expect(g.Close()).To(Succeed()) }, runner.Signalled(syscall.SIGKILL)),
-		Entry("the child ended by a signal", func(b *boxed, _ *contain.Group) { Expect(b.p.Signal(syscall.SIGTERM)).To(Succeed()) },
-			runner.Signalled(syscall.SIGTERM)),
-	)
+	endings := []struct {
+		name string
+		end  func(b *boxed, g *contain.Group)
+		want runner.Outcome
+	}{
+		{"the process closed", func(b *boxed, _ *contain.Group) { Expect(b.p.Close()).To(Succeed()) }, runner.Cancelled},
+		{"the process killed", func(b *boxed, _ *contain.Group) { Expect(b.p.Kill()).To(Succeed()) }, runner.Signalled(syscall.SIGKILL)},
+		{"the run cancelled", func(b *boxed, _ *contain.Group) { b.p.Cancel(nil) }, runner.Cancelled},
+		{"the group closed", func(_ *boxed, g *contain.Group) { Expect(g.Close()).To(Succeed()) }, runner.Signalled(syscall.SIGKILL)},
+		{
+			"the child ended by a signal",
+			func(b *boxed, _ *contain.Group) { Expect(b.p.Signal(syscall.SIGTERM)).To(Succeed()) }, runner.Signalled(syscall.SIGTERM),
+		},
+	}
+	for _, mechanism := range rungs {
+		if mechanism == contain.ProcessGroup {
+			continue // it loses them, however the run ends
+		}
+		for _, e := range endings {
+			It(fmt.Sprintf("takes the escapees along, by %s: %s", mechanism, e.name), func(ctx SpecContext) {
+				g := group(mechanism)
+				b := prepareBoxed("escapees")
+				b.start(ctx, runner.Contained{Group: g})
+				Expect(b.ready()).To(HaveLen(3))
+				Expect(b.left()).To(HaveLen(4), "the escapees and the child")
+				e.end(b, g)
+				res := b.settle()
+				Expect(b.left()).To(BeEmpty())
+				Expect(res.Outcome()).To(Equal(e.want))
+				Expect(res.Teardown().Verified).To(BeTrue())
+				Expect(res.Teardown().Survivors).To(BeEmpty())
+			})
+		}
+	}
 
 	It("takes the escapees along at a timeout, on time", func(ctx SpecContext) {
 		g := group(contain.Cgroup2)

@@ -254,7 +254,7 @@ func (p *parser) trailer(line []byte, sum [sha256.Size]byte) error {
 	}
 	if int(count) != len(p.runs) || hex.EncodeToString(sum[:]) != string(want) {
 		return &CorruptError{Line: p.line, Err: ErrChecksum, Reason: "the checksum does not fit: the file was edited, or " +
-			"badly merged; look it over and seal it anew (cassette.Reseal), or record it anew"}
+			"badly merged; look it over and seal it anew with boombox fix, or record it anew"}
 	}
 	return nil
 }

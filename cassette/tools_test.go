@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -288,4 +289,26 @@ var _ = Describe("Importing", func() {
 		Expect(err.Error()).NotTo(ContainSubstring("SECRET"))
 	}, Entry("text", "SECRET"), Entry("a later version", `{"version":5,"entries":[]}`), Entry("no version", `{"SECRET":1}`),
 		Entry("a broken entry", `{"version":1,"entries":[{"program":"SECRET","args":"SECRET"}]}`))
+})
+
+var _ = Describe("The guide", func() {
+	It("names specs that exist", func() {
+		_, pains, found := strings.Cut(contents("../docs/cassettes.md"), "## Twenty pains")
+		Expect(found).To(BeTrue())
+		files, err := filepath.Glob("*_test.go")
+		Expect(err).NotTo(HaveOccurred())
+		more, err := filepath.Glob("../cmd/boombox/*_test.go")
+		Expect(err).NotTo(HaveOccurred())
+		var source strings.Builder
+		for _, file := range append(files, more...) {
+			source.WriteString(contents(file))
+		}
+		specs := regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(pains, -1)
+		Expect(len(specs)).To(BeNumerically(">=", 20))
+		for _, spec := range specs {
+			if spec[1] != "not found" {
+				Expect(source.String()).To(Or(ContainSubstring(`Describe("`+spec[1]), ContainSubstring(`It("`+spec[1])), spec[1])
+			}
+		}
+	})
 })

@@ -104,3 +104,14 @@ const Unlimited = unlimited
 
 // CloseWithin is [Group.Close] with less patience.
 func CloseWithin(g *Group, bound time.Duration) error { return g.close(time.Now().Add(bound)) }
+
+// PackOrder writes the body of an order to start, without a leaf.
+func PackOrder(path string, argv, env []string, dir string) []byte {
+	return packOrder(Spec{Path: path, Argv: Seal(argv...), Env: Seal(env...), Dir: dir}, false)
+}
+
+// UnpackOrder reads it. No descriptors come with it.
+func UnpackOrder(body []byte) (path string, argv, env []string, dir string, ok bool) {
+	o, _, ok := unpackSpec(&unpacker{rest: body})
+	return o.Path, o.Argv.Reveal(), o.Env.Reveal(), o.Dir, ok
+}

@@ -1,7 +1,6 @@
 package contain
 
 import (
-	"context"
 	"errors"
 	"os"
 	"runtime"
@@ -52,19 +51,6 @@ type keeperProcess struct {
 	leader *leader // nil when there is none
 	pidfd  int     // the leader's
 	told   bool    // the owner knows how the leader ended
-}
-
-// startOrder is what the spawner is to start.
-type startOrder struct {
-	spec  Spec
-	cwd   int
-	leaf  int // -1 for none
-	files []int
-}
-
-type startOutcome struct {
-	pid, pidfd int
-	err        error
 }
 
 // serveKeeper is the keeper's side. The caller is the main thread: it is, as long as the program initialises.
@@ -120,36 +106,6 @@ func (h *helperProcess) ready(err error, pidfd int) error {
 		m.files = []int{pidfd}
 	}
 	return h.link.send(m)
-}
-
-// spawner forks all that this keeper starts, on a thread of its own.
-func (k *keeperProcess) spawner(ready chan<- struct{}) {
-	runtime.LockOSThread()
-	var err error
-	if k.siblings, err = openat(unix.AT_FDCWD, "/proc/thread-self/children", unix.O_RDONLY); err != nil {
-		k.siblings = -1
-	}
-	close(ready)
-	for order := range k.starts {
-		k.started <- order.start()
-		k.wake()
-	}
-}
-
-func (o startOrder) start() (out startOutcome) {
-	// The owner's working directory, for as long as the start takes: a relative path and a relative directory are meant
-	// from there.
-	defer o.letGo()
-	if err := unix.Fchdir(o.cwd); err != nil {
-		return startOutcome{err: &StartError{Step: StepDir, Err: err}}
-	}
-	defer func() { _ = unix.Chdir("/") }()
-	attr := &syscall.SysProcAttr{Setpgid: true, PidFD: &out.pidfd}
-	if o.leaf >= 0 {
-		attr.UseCgroupFD, attr.CgroupFD = true, o.leaf
-	}
-	out.pid, out.err = fork(context.Background(), o.spec, attr)
-	return out
 }
 
 // watched is the first process's pidfd, as long as it is to be heard of.
@@ -209,42 +165,6 @@ func (k *keeperProcess) begin(body *unpacker, files []int) error {
 	k.starting = true
 	k.starts <- order
 	return nil
-}
-
-// unpackOrder takes the descriptors over, if it reports true.
-func unpackOrder(body *unpacker, files []int) (o startOrder, ok bool) {
-	o = startOrder{files: files, leaf: -1}
-	o.spec.Path = body.text()
-	o.spec.Argv = Seal(body.list()...)
-	o.spec.Env = Seal(body.list()...)
-	o.spec.Dir = body.text()
-	leaf := body.number() != 0
-	first := 1
-	if leaf {
-		first = 2
-	}
-	if body.bad || len(files) < first+3 {
-		return startOrder{}, false
-	}
-	o.cwd = files[0]
-	if leaf {
-		o.leaf = files[1]
-	}
-	o.files = files[:first]
-	var streams []*os.File
-	for _, fd := range files[first:] {
-		streams = append(streams, os.NewFile(uintptr(fd), "stream"))
-	}
-	o.spec.Stdin, o.spec.Stdout, o.spec.Stderr, o.spec.Files = streams[0], streams[1], streams[2], streams[3:]
-	return o, true
-}
-
-// letGo closes what was only lent: a keeper never holds a pipe of a run.
-func (o startOrder) letGo() {
-	closeAll(o.files)
-	for _, f := range append([]*os.File{o.spec.Stdin, o.spec.Stdout, o.spec.Stderr}, o.spec.Files...) {
-		_ = f.Close()
-	}
 }
 
 // collect tells the owner how a start went, when it is over.

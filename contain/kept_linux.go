@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,10 +32,20 @@ type keeper struct {
 	// mute is closed when the keeper is not to be asked any more.
 	mute     chan struct{}
 	muteOnce sync.Once
+	// died says that it is mute because it hung up. The kernel closes its socket a moment before it is to be waited for.
+	died atomic.Bool
 }
 
 func newKeeper(h *helper, namespaced bool) *keeper {
 	return &keeper{helper: h, namespaced: namespaced, answers: make(chan message, 1), mute: make(chan struct{})}
+}
+
+// fail notes an error of the socket.
+func (k *keeper) fail(err error) {
+	if errors.Is(err, errHangUp) || errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
+		k.died.Store(true)
+	}
+	k.silence()
 }
 
 func (k *keeper) silence() { k.muteOnce.Do(func() { close(k.mute) }) }
@@ -52,7 +64,7 @@ func (k *keeper) listen(l *keptLeader) {
 	for {
 		m, err := k.link.receive()
 		if err != nil {
-			k.silence()
+			k.fail(err)
 			l.orphaned()
 			return
 		}
@@ -88,7 +100,7 @@ func (k *keeper) say(m message) error {
 	_ = k.link.file.SetWriteDeadline(time.Now().Add(answerBound))
 	err := k.link.send(m)
 	if err != nil && !errors.Is(err, unix.E2BIG) && !errors.Is(err, unix.EMFILE) {
-		k.silence() // half a message may be sent
+		k.fail(err) // half a message may be sent
 		return errMute
 	}
 	return err
@@ -164,17 +176,10 @@ func (k *keeper) start(ctx context.Context, spec Spec, leaf int) (*keptLeader, e
 	for _, f := range files {
 		m.files = append(m.files, int(f.Fd()))
 	}
-	body := (*packed)(&m.body)
-	body.text(spec.Path)
-	body.list(spec.Argv.Reveal())
-	body.list(spec.Env.Reveal())
-	body.text(spec.Dir)
-	body.number(truth(leaf >= 0))
+	m.body = packOrder(spec, leaf >= 0)
 
 	answer, err := k.ask(ctx, m, forever, func() { _ = k.say(message{kind: messageStrike}) })
-	for _, f := range files {
-		_ = f.Name() // keeps the descriptors open until here
-	}
+	runtime.KeepAlive(files)
 	if errors.Is(err, unix.E2BIG) || errors.Is(err, unix.EMFILE) {
 		return l, &StartError{Step: StepExec, Err: bare(err)}
 	}

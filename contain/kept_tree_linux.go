@@ -170,7 +170,7 @@ func (t *keptTree) release() bool {
 
 // endMute ends a tree whose keeper does not answer. lost says that members may be left who are not to be found.
 func (t *keptTree) endMute(deadline time.Time) (lost, err error) {
-	died := !t.keeper.alive()
+	died := t.keeper.died.Load() || !t.keeper.alive()
 	if !t.keeper.namespaced {
 		if err := drain(t, deadline); err != nil {
 			return nil, err

@@ -59,6 +59,9 @@ var _ = AfterSuite(func() {
 		return
 	}
 	Expect(os.Getenv("CI")).To(BeEmpty(), "goldens are not written in CI")
+	config, _ := GinkgoConfiguration()
+	Expect(config.ParallelTotal).To(Equal(1), "each process would write its own part alone")
+	Expect(config.FocusStrings).To(BeEmpty(), "what did not run would be lost")
 	goldens.Lock()
 	defer goldens.Unlock()
 	for file, sections := range goldens.files {

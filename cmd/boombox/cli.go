@@ -17,6 +17,7 @@ type cli struct {
 	Replay replayCmd `cmd:"" help:"Replay the matching run of a cassette. No process runs."`
 	Show   showCmd   `cmd:"" help:"Show what is on a cassette."`
 	Doctor doctorCmd `cmd:"" help:"Tell what this host can guarantee, and why not more."`
+	cassetteTools
 }
 
 const about = "Run real commands in a box they cannot leave, record them on cassettes, replay them with no process at all."
@@ -35,6 +36,8 @@ func dispatch(args []string) int {
 	switch {
 	case helped:
 		return 0
+	case err != nil && isTool(args):
+		return finish(toolError(errors.New(usageText(err) + " (see boombox --help)")))
 	case err != nil:
 		return finish(usageError(usageText(err)))
 	}

@@ -6,6 +6,8 @@
 //	boombox record FILE [flags] -- PROG ARGS...   the same, recorded
 //	boombox replay FILE [flags] -- PROG ARGS...   the matching run, no process
 //	boombox show   FILE                           what is on a cassette
+//	boombox diff|lint|scan|scrub|verify|fix|prune|merge|export|import|stats
+//	                                              looking after cassettes
 //	boombox doctor                                what this host can guarantee, and why not more
 //
 // The exit status is that of the program; 128+n when signal n ended it or us; 124 when it timed out; 123 when it was

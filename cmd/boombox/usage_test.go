@@ -22,6 +22,17 @@ var _ = Describe("usage", func() {
 		Entry("replay", "replay"),
 		Entry("show", "show"),
 		Entry("doctor", "doctor"),
+		Entry("diff", "diff"),
+		Entry("lint", "lint"),
+		Entry("scan", "scan"),
+		Entry("scrub", "scrub"),
+		Entry("verify", "verify"),
+		Entry("fix", "fix"),
+		Entry("prune", "prune"),
+		Entry("merge", "merge"),
+		Entry("export", "export"),
+		Entry("import", "import"),
+		Entry("stats", "stats"),
 	)
 
 	It("gives everything after -- to the program, --help and flags included, byte for byte", func() {

@@ -1,0 +1,179 @@
+package main_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/boombox-go/boombox/cassette"
+)
+
+var _ = Describe("the cassette tools", func() {
+	var dir string
+	BeforeEach(func() { dir = GinkgoT().TempDir() })
+	in := func(args ...string) ended { return call{args: args, dir: dir}.run() }
+	// write seals text and writes it as a cassette.
+	write := func(name, text string) {
+		GinkgoHelper()
+		data, err := cassette.Reseal([]byte(text))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(os.WriteFile(filepath.Join(dir, name), data, 0o600)).To(Succeed())
+	}
+	run := func(program, out string) string {
+		return "run\n  argv \"" + program + "\"\n  out \"" + out + "\\n\"\n  exit 0\n"
+	}
+	ends := func(status int, stdout string) OmegaMatcher {
+		return And(HaveField("Status", status), HaveField("Stdout", stdout), HaveField("Stderr", BeEmpty()))
+	}
+	fails := func(what string) OmegaMatcher {
+		return And(HaveField("Status", 2), HaveField("Stdout", BeEmpty()), HaveField("Stderr", And(MatchRegexp(`^boombox: [^\n]+\n$`), ContainSubstring(what))))
+	}
+
+	It("fix seals what was edited, and nothing that does not read", func() {
+		write("t.cassette", "cassette 1\n"+run("a", "1"))
+		sound := read(dir, "t.cassette")
+		Expect(in("fix", "t.cassette")).To(ends(0, ""))
+		edited := strings.Replace(sound, `"1\n"`, `"2\n"`, 1)
+		Expect(os.WriteFile(filepath.Join(dir, "t.cassette"), []byte(edited), 0o600)).To(Succeed())
+		Expect(in("show", "t.cassette").Stderr).To(ContainSubstring("checksum"))
+		Expect(in("fix", "--check", ".")).To(ends(1, "t.cassette: would be sealed\n"))
+		Expect(read(dir, "t.cassette")).To(Equal(edited))
+		Expect(in("fix", ".")).To(ends(0, "t.cassette: sealed\n"))
+		Expect(in("show", "t.cassette").Stdout).To(ContainSubstring("out| 2"))
+
+		broken := strings.Replace(sound, "exit", "SECRET", 1)
+		Expect(os.WriteFile(filepath.Join(dir, "t.cassette"), []byte(broken), 0o600)).To(Succeed())
+		end := in("fix", "t.cassette")
+		Expect(end).To(fails("line 5"))
+		Expect(end.Stderr).NotTo(ContainSubstring("SECRET"))
+		Expect(read(dir, "t.cassette")).To(Equal(broken))
+	})
+
+	It("diff shows the lines that differ, and has the classes as JSON", func() {
+		write("a.cassette", "cassette 1\n"+run("tool", `one\n\x1b[31mred`)+run("gone", "x"))
+		write("b.cassette", "cassette 1\n"+run("tool", `one\nblue`))
+		Expect(in("diff", "a.cassette", "a.cassette")).To(ends(0, ""))
+		Expect(in("diff", "a.cassette", "b.cassette")).To(ends(1,
+			"run 1, of \"tool\": output (stdout)\n  -out| \\x1b[31mred\n  +out| blue\nrun 2, of \"gone\": missing\n"))
+		end := in("diff", "--json", "a.cassette", "b.cassette")
+		Expect(end.Status).To(Equal(1))
+		Expect(end.Stdout).To(MatchJSON(`{"version":1,"changes":[{"class":"output","old":1,"new":1,"program":"tool","fields":["stdout"]},
+			{"class":"missing","old":2,"new":null,"program":"gone","fields":[]}]}`))
+	})
+
+	It("lint, scan and scrub find what they look for, and never show it", func() {
+		write("t.cassette", "cassette 1\n"+run("tool", "https://me:t0psecret@host")+"run\n  argv \"ls\"\n  argv \"/home/me/x\"\n  exit 0\n")
+		Expect(in("lint", ".")).To(ends(1, "t.cassette:6: run 2: argument 1 holds a path of one machine: record with WithPaths or WithToken\n"))
+		Expect(in("scan", "t.cassette")).To(ends(1, "t.cassette:2: run 1 of \"tool\", stdout line 1 (rule url-password)\n"))
+		Expect(in("scan", "--without-rule", "url-password", "t.cassette")).To(ends(0, ""))
+		Expect(in("scan", "--without-rule", "nosuch", "t.cassette")).To(fails("no rule"))
+		end := in("scan", "--json", "t.cassette")
+		Expect(end.Stdout).To(MatchJSON(`{"version":1,"findings":[{"file":"t.cassette","line":2,"run":1,"rule":"url-password","text":"run 1 of \"tool\", stdout line 1 (rule url-password)"}]}`))
+		before := read(dir, "t.cassette")
+		Expect(in("scrub", "--check", "t.cassette")).To(ends(1, "t.cassette: scrubbed\n"))
+		Expect(read(dir, "t.cassette")).To(Equal(before))
+		Expect(in("scrub", "t.cassette")).To(ends(0, "t.cassette: scrubbed\n"))
+		Expect(read(dir, "t.cassette")).NotTo(ContainSubstring("t0psecret"))
+		Expect(in("scan", "t.cassette")).To(ends(0, ""))
+		Expect(in("scrub", "t.cassette")).To(ends(0, ""))
+	})
+
+	It("verify runs the commands again, and writes nothing", func() {
+		Expect(in(onTape("record", nil, "lines", "2")...).Status).To(Equal(0))
+		Expect(in(onTape("record", nil, "exit", "3")...).Status).To(Equal(3))
+		before := read(dir, "t.cassette")
+		end := in("verify", "t.cassette")
+		Expect(end.Status).To(Equal(0), end.Stdout+end.Stderr)
+		Expect(end.Stdout).To(MatchRegexp(`(?s)^t.cassette: run 1, .*: (same|timing).*run 2, .*: (same|timing)[^\n]*\n$`))
+
+		changed := strings.Replace(before, "exit 3", "exit 4", 1)
+		write("t.cassette", changed)
+		end = in("verify", "--json", "t.cassette")
+		Expect(end.Status).To(Equal(1))
+		var report struct{ Runs []struct{ Class string } }
+		Expect(json.Unmarshal([]byte(end.Stdout), &report)).To(Succeed())
+		Expect(report.Runs[1].Class).To(Equal("outcome"))
+		Expect(files(dir)).To(ConsistOf("t.cassette"))
+	})
+
+	It("prune finds what no test has opened, and deletes it when told to", func() {
+		write("used.cassette", "cassette 1\n"+run("a", "1"))
+		write("orphan.cassette", "cassette 1\n"+run("a", "1"))
+		index := filepath.Join(GinkgoT().TempDir(), "index")
+		quoted, _ := json.Marshal(filepath.Join(dir, "used.cassette"))
+		Expect(os.WriteFile(index, append(quoted, '\n'), 0o600)).To(Succeed())
+		Expect(in("prune", "--index", index, ".")).To(ends(1, "orphan.cassette: belongs to no test\n"))
+		Expect(files(dir)).To(HaveLen(2))
+		Expect(in("prune", "--index", index, "--delete", ".")).To(ends(0, "orphan.cassette: deleted\n"))
+		Expect(files(dir)).To(ConsistOf("used.cassette"))
+
+		Expect(os.WriteFile(index, []byte("\"/elsewhere\"\n"), 0o600)).To(Succeed())
+		Expect(in("prune", "--index", index, "--delete", ".")).To(fails("of other tests"))
+		Expect(files(dir)).To(ConsistOf("used.cassette"))
+	})
+
+	It("merge is a driver that git can use", func() {
+		git, err := exec.LookPath("git")
+		if err != nil {
+			Skip("no git to merge with")
+		}
+		do := func(args ...string) (string, error) {
+			cmd := exec.Command(git, append([]string{"-c", "user.name=n", "-c", "user.email=e", "-c", "merge.cassette.driver=" + binary + " merge %O %A %B"}, args...)...)
+			cmd.Dir = dir
+			out, err := cmd.CombinedOutput()
+			return string(out), err
+		}
+		must := func(args ...string) {
+			GinkgoHelper()
+			out, err := do(args...)
+			Expect(err).NotTo(HaveOccurred(), out)
+		}
+		must("init", "-q", "-b", "main")
+		Expect(os.WriteFile(filepath.Join(dir, ".gitattributes"), []byte("*.cassette text eol=lf merge=cassette\n"), 0o600)).To(Succeed())
+		commit := func(text string) {
+			write("t.cassette", "cassette 1\n"+text)
+			must("add", ".")
+			must("commit", "-q", "-m", "x")
+		}
+		commit(run("a", "1") + run("b", "1"))
+		must("checkout", "-q", "-b", "side")
+		commit(run("a", "1") + run("b", "2"))
+		must("checkout", "-q", "main")
+		commit(run("a", "2") + run("b", "1") + run("c", "1"))
+		must("merge", "-q", "-m", "m", "side")
+		Expect(in("show", "t.cassette").Stdout).To(MatchRegexp(`(?s)run 1  a\n  out\| 2\n.*run 2  b\n  out\| 2\n.*run 3  c\n`))
+
+		must("checkout", "-q", "side")
+		commit(run("a", "3") + run("b", "2"))
+		out, err := do("merge", "-q", "-m", "m", "main")
+		Expect(err).To(HaveOccurred())
+		Expect(out).To(ContainSubstring(`run 1 (line 2), of "a"`))
+	})
+
+	It("export and import speak with others", func() {
+		write("t.cassette", "cassette 1\n"+run("tool", "x"))
+		Expect(in("export", "--format", "txtar", "t.cassette").Stdout).To(ContainSubstring("-- 1/stdout --\nx\n"))
+		Expect(in("export", "t.cassette").Stdout).To(HavePrefix(`{"run":1,"event":"start","argv":["tool"]}` + "\n"))
+		Expect(in("export", "--format", "SECRET", "t.cassette")).To(fails("no format"))
+		Expect(os.WriteFile(filepath.Join(dir, "f.json"), []byte(`{"version":3,"entries":[{"program":"a","args":[],"stdout":"1","stderr":"","code":0},{"program":"b","args":[],"has_stdin":true,"stdout":"","stderr":"","code":0}]}`), 0o600)).To(Succeed())
+		Expect(in("import", "f.json", "new.cassette")).To(ends(1, "1 runs\nleft out: entry 2, of \"b\": it has input, of which only a digest is kept\n"))
+		Expect(in("show", "new.cassette").Stdout).To(ContainSubstring("run 1  a\n"))
+		Expect(in("import", "f.json", "new.cassette")).To(fails("is there already"))
+		Expect(in("stats", "new.cassette").Stdout).To(HavePrefix("new.cassette: 1 runs, "))
+		Expect(in("stats", "--json", "new.cassette").Stdout).To(ContainSubstring(`"runs":1`))
+	})
+
+	DescribeTable("end with 2 and one line when they cannot do their work",
+		func(what string, args ...string) { Expect(in(args...)).To(fails(what)) },
+		Entry("a file that is not there", "no such file", "lint", "nosuch"),
+		Entry("no file", "expected", "fix"),
+		Entry("an unknown flag", "unknown flag --frob", "scan", "--frob", "x"),
+		Entry("a timeout without unit", "--timeout", "verify", "--timeout", "5", "x"),
+		Entry("no index", "missing flags: --index", "prune", "."),
+	)
+})

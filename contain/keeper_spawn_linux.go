@@ -1,0 +1,105 @@
+package contain
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// startOrder is what the spawner is to start.
+type startOrder struct {
+	spec  Spec
+	cwd   int
+	leaf  int // -1 for none
+	files []int
+}
+
+type startOutcome struct {
+	pid, pidfd int
+	err        error
+}
+
+// spawner forks all that this keeper starts, on a thread of its own.
+func (k *keeperProcess) spawner(ready chan<- struct{}) {
+	runtime.LockOSThread()
+	var err error
+	if k.siblings, err = openat(unix.AT_FDCWD, "/proc/thread-self/children", unix.O_RDONLY); err != nil {
+		k.siblings = -1
+	}
+	close(ready)
+	for order := range k.starts {
+		k.started <- order.start()
+		k.wake()
+	}
+}
+
+func (o startOrder) start() (out startOutcome) {
+	// The owner's working directory, for as long as the start takes: a relative path and a relative directory are meant
+	// from there.
+	defer o.letGo()
+	if err := unix.Fchdir(o.cwd); err != nil {
+		return startOutcome{err: &StartError{Step: StepDir, Err: err}}
+	}
+	defer func() { _ = unix.Chdir("/") }()
+	attr := &syscall.SysProcAttr{Setpgid: true, PidFD: &out.pidfd}
+	if o.leaf >= 0 {
+		attr.UseCgroupFD, attr.CgroupFD = true, o.leaf
+	}
+	out.pid, out.err = fork(context.Background(), o.spec, attr)
+	return out
+}
+
+// unpackOrder takes the descriptors over, if it reports true.
+func unpackOrder(body *unpacker, files []int) (o startOrder, ok bool) {
+	o = startOrder{files: files, leaf: -1}
+	var leaf bool
+	o.spec, leaf, ok = unpackSpec(body)
+	first := 1
+	if leaf {
+		first = 2
+	}
+	if !ok || len(files) < first+3 {
+		return startOrder{}, false
+	}
+	o.cwd = files[0]
+	if leaf {
+		o.leaf = files[1]
+	}
+	o.files = files[:first]
+	var streams []*os.File
+	for _, fd := range files[first:] {
+		streams = append(streams, os.NewFile(uintptr(fd), "stream"))
+	}
+	o.spec.Stdin, o.spec.Stdout, o.spec.Stderr, o.spec.Files = streams[0], streams[1], streams[2], streams[3:]
+	return o, true
+}
+
+// letGo closes what was only lent: a keeper never holds a pipe of a run.
+func (o startOrder) letGo() {
+	closeAll(o.files)
+	for _, f := range append([]*os.File{o.spec.Stdin, o.spec.Stdout, o.spec.Stderr}, o.spec.Files...) {
+		_ = f.Close()
+	}
+}
+
+// packOrder writes what of a start is not descriptors; unpackSpec reads it.
+func packOrder(spec Spec, leaf bool) (body packed) {
+	body.text(spec.Path)
+	body.list(spec.Argv.Reveal())
+	body.list(spec.Env.Reveal())
+	body.text(spec.Dir)
+	body.number(truth(leaf))
+	return body
+}
+
+func unpackSpec(body *unpacker) (spec Spec, leaf, ok bool) {
+	spec.Path = body.text()
+	spec.Argv = Seal(body.list()...)
+	spec.Env = Seal(body.list()...)
+	spec.Dir = body.text()
+	leaf = body.number() != 0
+	return spec, leaf, !body.bad
+}
