@@ -1,6 +1,7 @@
 package cassette
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"strconv"
@@ -153,6 +154,78 @@ func checkQuoted(s []byte) (length int, problem string) {
 		}
 	}
 	return length, problem
+}
+
+// scanQuoted is checkQuoted for the text behind an opening quote, up to the line end that must follow the closing one: how many
+// bytes it stands for, and how many it takes with that line end. A length of -1 means that it does not read, or not here.
+func scanQuoted(s []byte) (length, size int) {
+	for i := 0; ; {
+		if len(s)-i >= 8 {
+			marks := special(binary.LittleEndian.Uint64(s[i:]))
+			if marks == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(marks) / 8
+		}
+		if i >= len(s) {
+			return -1, 0
+		}
+		switch c := s[i]; {
+		case c == '"':
+			if i+1 >= len(s) || s[i+1] != '\n' {
+				return -1, 0
+			}
+			return length + i, i + 2
+		case c == '\\' && i+1 < len(s) && simpleEscapes[s[i+1]] != 0:
+			length--
+			i += 2
+		case c >= ' ' && c < 0x7f && c != '\\':
+			i++
+		default:
+			u, problem := readUnit(s[i:])
+			if problem != "" {
+				return -1, 0
+			}
+			length -= u.size - u.length()
+			i += u.size
+		}
+	}
+}
+
+// appendText appends what the text lines of one stream stand for. prefix is how much stands before the text of a line, its
+// opening quote included. The lines were checked.
+func appendText(dst, lines []byte, prefix int) []byte {
+	for i := 0; i+prefix < len(lines); {
+		if lines[i+2] == 'x' {
+			i += bytes.IndexByte(lines[i:], '\n') + 1
+			continue
+		}
+		for i += prefix; ; {
+			n := plain(lines[i:])
+			dst = append(dst, lines[i:i+n]...)
+			if i += n; lines[i] == '"' {
+				break
+			}
+			if lines[i] == '\\' && simpleEscapes[lines[i+1]] != 0 {
+				dst = append(dst, simpleEscapes[lines[i+1]])
+				i += 2
+				continue
+			}
+			u, problem := readUnit(lines[i:])
+			if problem != "" {
+				return dst // not reached: the lines were checked
+			}
+			if u.isByte {
+				dst = append(dst, byte(u.value))
+			} else {
+				dst = utf8.AppendRune(dst, u.value)
+			}
+			i += u.size
+		}
+		i += 2
+	}
+	return dst
 }
 
 func isHex(c byte) bool {

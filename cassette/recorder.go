@@ -186,11 +186,12 @@ func (r *Recorder) Save() error {
 	if err != nil {
 		return err
 	}
-	file := tape.marshal()
-	if found := s.guard.scan(tape, file); len(found) > 0 {
-		return &SecretError{Findings: found}
+	if s.guard != nil {
+		if found := s.guard.scan(tape, tape.marshal()); len(found) > 0 {
+			return &SecretError{Findings: found}
+		}
 	}
-	return s.file.replace(file)
+	return s.file.replace(tape)
 }
 
 // Tape is what Save would write now.

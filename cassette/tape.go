@@ -149,6 +149,47 @@ func (p *parsed) body(dst []byte) []byte {
 	return dst
 }
 
+// pieces are the file without its trailer, in one piece when it was read as it is.
+func (p *parsed) pieces() [][]byte {
+	if p.raw != nil {
+		return [][]byte{p.raw}
+	}
+	list := [][]byte{p.header}
+	for i := range p.runs {
+		list = append(list, p.runs[i].text)
+	}
+	return list
+}
+
+// seal is the last line of the file that pieces begin.
+func (p *parsed) seal(pieces [][]byte) []byte {
+	h := sha256.New()
+	for _, piece := range pieces {
+		h.Write(piece)
+	}
+	return trailerOf(len(p.runs), h.Sum(nil))
+}
+
+// sizeOf is the size of the whole file.
+func (p *parsed) sizeOf(pieces [][]byte) int {
+	n := len(trailerOf(len(p.runs), make([]byte, sha256.Size)))
+	for _, piece := range pieces {
+		n += len(piece)
+	}
+	return n
+}
+
+// equalPieces reports whether the pieces, one behind the other, are data.
+func equalPieces(data []byte, pieces [][]byte) bool {
+	for _, piece := range pieces {
+		if !bytes.HasPrefix(data, piece) {
+			return false
+		}
+		data = data[len(piece):]
+	}
+	return len(data) == 0
+}
+
 func (p *parsed) marshal() []byte {
 	return appendTrailer(p.body(make([]byte, 0, p.size+128)), len(p.runs))
 }

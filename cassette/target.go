@@ -1,7 +1,7 @@
 package cassette
 
 import (
-	"bytes"
+	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -104,18 +104,25 @@ func (t *target) regular() error {
 	return nil
 }
 
-// replace makes data the content of the file, unless it is already. The old file stays until the new one is complete
+// replace makes p the content of the file, unless it is already. The old file stays until the new one is complete
 // on disk, and takes its place in one step. Another name of the old file, a hard link, keeps the old content.
-func (t *target) replace(data []byte) error {
+func (t *target) replace(p *parsed) error {
 	if err := t.regular(); err != nil {
 		return err
 	}
-	if old, err := os.ReadFile(t.path); err == nil && bytes.Equal(old, data) {
-		return nil
+	body := p.pieces()
+	trailer := make(chan []byte, 1)
+	go func() { trailer <- p.seal(body) }() // worked out while the file is written
+	if info, err := os.Stat(t.path); err == nil && info.Size() == int64(p.sizeOf(body)) {
+		last := <-trailer
+		if old, err := os.ReadFile(t.path); err == nil && equalPieces(old, append(body[:len(body):len(body)], last)) {
+			return nil
+		}
+		trailer <- last
 	}
 	// The lock makes the name ours: what is there is left from a crash.
 	temp := t.sibling("tmp")
-	err := writeNew(temp, data)
+	err := writeNew(temp, body, trailer)
 	if err == nil {
 		err = rename(temp, t.path)
 	}
@@ -130,7 +137,7 @@ func (t *target) replace(data []byte) error {
 }
 
 // writeNew writes a file that was not there, readable for its owner alone, and sees it onto the disk.
-func writeNew(path string, data []byte) (err error) {
+func writeNew(path string, body [][]byte, trailer <-chan []byte) (err error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -142,7 +149,16 @@ func writeNew(path string, data []byte) (err error) {
 	if err := f.Chmod(0o600); err != nil { // whatever the umask took away
 		return err
 	}
-	if _, err := f.Write(data); err != nil {
+	w := bufio.NewWriterSize(f, 1<<20)
+	for _, piece := range body {
+		if _, err := w.Write(piece); err != nil {
+			return err
+		}
+	}
+	if _, err := w.Write(<-trailer); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
 		return err
 	}
 	return f.Sync()
@@ -156,7 +172,7 @@ func (t *Tape) Save(path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.unlock()) }()
-	return file.replace(t.Marshal())
+	return file.replace(t.state())
 }
 
 // LockedError reports that somebody else is recording to a file.

@@ -56,19 +56,23 @@ type cut struct {
 	total int64 // bytes that the child wrote; 0 means that nothing is cut
 }
 
-// lines calls fn with the tag and the payload of each line of a section.
-func (r *runText) lines(s section, fn func(tag, payload []byte)) {
+// section is the lines of a section, and what extension lines stand among and behind them.
+func (r *runText) section(s section) []byte {
 	from := r.start[s]
 	if from == 0 {
-		return
+		return nil
 	}
-	rest := r.text[from:]
 	for next := s + 1; next < sections; next++ {
 		if to := r.start[next]; to != 0 {
-			rest = r.text[from:to]
-			break
+			return r.text[from:to]
 		}
 	}
+	return r.text[from:]
+}
+
+// lines calls fn with the tag and the payload of each line of a section.
+func (r *runText) lines(s section, fn func(tag, payload []byte)) {
+	rest := r.section(s)
 	for len(rest) > 0 {
 		eol := bytes.IndexByte(rest, '\n')
 		line := rest[2:eol] // behind the indentation
@@ -81,12 +85,18 @@ func (r *runText) lines(s section, fn func(tag, payload []byte)) {
 	}
 }
 
+// tags are the tags of the text lines of the three streams.
+var tags = [...]string{"in", "out", "err"}
+
 // stream decodes one of the three streams.
 func (r *runText) stream(s section) []byte {
 	if r.start[s] == 0 || r.size[s-secIn] == 0 {
 		return nil
 	}
 	data := make([]byte, 0, r.size[s-secIn])
+	if r.enc[s-secIn] == encText {
+		return appendText(data, r.section(s), len(`  out "`)-len("out")+len(tags[s-secIn]))
+	}
 	r.lines(s, func(tag, payload []byte) {
 		if tag[len(tag)-1] == '4' {
 			data = appendBase64(data, payload)

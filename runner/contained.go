@@ -81,11 +81,12 @@ func (l *launch) start(ctx context.Context, require contain.Guarantee) (*Process
 	if err := l.wire(&spec); err != nil {
 		return nil, err
 	}
+	// The child may have run for a while when Start returns; the command's deadlines count that too.
+	started := time.Now()
 	child, err := l.group.Start(ctx, spec)
 	if err != nil {
 		return nil, l.refused(err, spec.Path)
 	}
-	started := time.Now()
 	l.letGo()
 	if l.in != nil {
 		l.in.start()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -16,7 +17,6 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/contain"
-	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -35,7 +35,16 @@ var _ = Describe("the race for the outcome", func() {
 		}
 	})
 	It("has one winner, which nobody can revise, over real children", func() {
-		seen := eachSeed(40, 2500, realRound)
+		// How long a child takes that does nothing, on this machine and under its load.
+		var took []time.Duration
+		for range 5 {
+			res, err := runner.Run(context.Background(), runner.Contained{}, fixture("sleep", "1ms"))
+			Expect(err).NotTo(HaveOccurred())
+			took = append(took, res.Duration())
+		}
+		slices.Sort(took)
+		usual := took[len(took)/2]
+		seen := eachSeed(40, 2500, func(seed uint64) (runner.OutcomeKind, error) { return realRound(seed, usual) })
 		for _, kind := range []runner.OutcomeKind{runner.KindExited, runner.KindTimedOut, runner.KindCancelled} {
 			Expect(seen).To(HaveKeyWithValue(kind, BeNumerically(">", 0)))
 		}
@@ -168,13 +177,15 @@ func agrees(res *runner.Result) error {
 	return nil
 }
 
-// realRound races a child that lives for a few milliseconds against a deadline and a cancel at about the same time.
-func realRound(seed uint64) (runner.OutcomeKind, error) {
+// realRound races a child that lives for a few milliseconds more than usual against a deadline and a cancel at about the
+// same time.
+func realRound(seed uint64, usual time.Duration) (runner.OutcomeKind, error) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	life := time.Duration(1+r.IntN(20)) * time.Millisecond
-	near := func() time.Duration { return max(life+time.Duration(r.IntN(60)-2)*time.Millisecond, time.Millisecond) }
-	argv := fixtures.Argv("sleep", "life=5s", life.String())
-	cmd := runner.Command(argv[0], argv[1:]...)
+	near := func() time.Duration {
+		return usual/2 + life + time.Duration(r.Int64N(int64(usual+10*time.Millisecond)))
+	}
+	cmd := fixture("sleep", life.String())
 	if r.IntN(3) > 0 {
 		cmd.Timeout = near()
 	}
@@ -210,7 +221,7 @@ func realRound(seed uint64) (runner.OutcomeKind, error) {
 		return outcome.Kind(), fmt.Errorf("%s, and nobody but us signals it", outcome)
 	case !res.Teardown().Verified:
 		return outcome.Kind(), errors.New("the tree was not seen empty")
-	case took > life+cmd.Timeout+cmd.Grace+5*time.Second:
+	case took > 2*usual+life+cmd.Grace+5*time.Second:
 		return outcome.Kind(), fmt.Errorf("took %s", took)
 	}
 	return outcome.Kind(), agrees(res)
