@@ -52,7 +52,8 @@
 //   - kill-fork-bomb: the kill is atomic against forking.
 //   - kill-on-owner-death: the whole tree dies when the process that owns the group ends by any means.
 //   - resist-same-uid: a program with the owner's user id can neither leave the group nor disarm it.
-//   - cap-memory, cap-processes, cap-cpu: the caps of contain.Limits hold over the whole tree.
+//   - cap-memory, cap-processes, cap-cpu: the caps of contain.Limits hold over the whole tree, further starts included,
+//     and [github.com/boombox-go/boombox/contain.Evidence] tells from the kernel's counters which of them was hit.
 //
 // Out of reach of every mechanism: work handed to a process outside the tree (a container engine, systemd, cron, at, a
 // build daemon that was running before), the far side of an ssh connection, and a root program that writes itself into

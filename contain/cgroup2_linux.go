@@ -19,7 +19,7 @@ import (
 
 // cgroup2 holds each tree in a cgroup v2 leaf of its own. It needs no controller, only a directory that we may write.
 //
-//	our own cgroup/
+//	our own cgroup/                     or, for caps, one that can have them: see strategies
 //	  boombox-PIDNS-PID-START-RANDOM/   one for this process while it has groups (the base)
 //	    group-1/                        one for each group
 //	      leaf-1/                       one for each start, never used again
@@ -30,14 +30,20 @@ import (
 type cgroup2 struct {
 	mountinfo, membership string // the files to read, and in specs others
 
-	mu     sync.Mutex
-	probed *cgroup2Probe
-	base   string // the path of the base, "" when there is none
-	groups int    // that are open in the base
-	serial int    // of the last group
-	swept  bool
+	mu      sync.Mutex
+	probed  *cgroup2Probe
+	bases   map[string]*base    // by the directory that they are in
+	serial  int                 // of the last group
+	swept   map[string]bool     // directories
+	placed  string              // where a group with caps found its place, "" while none has
+	wardens map[string]*wardens // by the directory that they watch
+}
 
-	wardens wardens
+// base is the cgroup of this process in one directory, while it has groups there. It is in our own cgroup, unless a
+// group has caps that can only be had elsewhere.
+type base struct {
+	dir, path string
+	groups    int
 }
 
 // cgroup2Probe is what was found out about the host.
@@ -54,7 +60,8 @@ type cgroup2Probe struct {
 const maxLevel = 128
 
 func newCgroup2(mountinfo, membership string) *cgroup2 {
-	return &cgroup2{mountinfo: mountinfo, membership: membership}
+	return &cgroup2{mountinfo: mountinfo, membership: membership, bases: map[string]*base{}, swept: map[string]bool{},
+		wardens: map[string]*wardens{}}
 }
 
 func (m *cgroup2) probe() Rung {
@@ -71,8 +78,14 @@ func (m *cgroup2) look() *cgroup2Probe {
 	}
 	p := m.search()
 	p.rung.Mechanism = Cgroup2
-	p.rung.Guarantees = KillTree | KillForkBomb | KillOnOwnerDeath
+	p.rung.Guarantees = KillTree | KillForkBomb | KillOnOwnerDeath | caps
 	p.rung.Available = p.rung.Reason == ""
+	if p.rung.Available {
+		p.rung.Refused = m.refusedCaps(p.dir)
+	}
+	for _, refused := range p.rung.Refused {
+		p.rung.Guarantees &^= refused.Kind.guarantee()
+	}
 	if !exhausted(p.rung.Err) {
 		m.probed = p
 	}
@@ -226,15 +239,15 @@ func refusal(what string, err error) Rung {
 	return r
 }
 
-// open makes a group, and the base for the first one. A warden comes with the first group: it is waited for if the
-// group is to die with us, and starts in the background otherwise.
-func (m *cgroup2) open(require Guarantee) (place, error) {
-	p, err := m.newPlace()
+// open makes a group, with the caps asked for. A warden comes with the first group in a directory: it is waited for if
+// the group is to die with us, and starts in the background otherwise.
+func (m *cgroup2) open(opts Options) (place, error) {
+	p, err := m.newPlace(opts)
 	if err != nil {
 		return nil, err
 	}
-	p.warden = m.wardens.watch(filepath.Dir(filepath.Dir(p.path)))
-	if require.Has(KillOnOwnerDeath) {
+	p.warden = p.wardens.watch(p.base.dir)
+	if opts.Require.Has(KillOnOwnerDeath) {
 		if err := p.warden.await(); err != nil {
 			err = fmt.Errorf("no warden can watch over it: %w", err)
 			return nil, also(err, p.remove(time.Now().Add(removeBound)))
@@ -243,57 +256,99 @@ func (m *cgroup2) open(require Guarantee) (place, error) {
 	return p, nil
 }
 
-func (m *cgroup2) newPlace() (*cgroup2Place, error) {
+func (m *cgroup2) newPlace(opts Options) (*cgroup2Place, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p := m.look()
 	if !p.rung.Available {
 		return nil, errors.New(p.rung.Reason)
 	}
-	if !m.swept {
-		m.swept = true
-		sweep(p.dir, owner.dead)
+	plan, err := m.plan(p.dir, opts)
+	if err != nil {
+		return nil, err
+	}
+	group, err := m.newGroup(plan.dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range plan.v1 {
+		if h.dir != "" && !m.swept[h.dir] {
+			m.swept[h.dir] = true
+			sweepV1(h.dir, owner.dead)
+		}
+	}
+	if group.caps, err = plan.impose(group.base.path, group.path); err == nil {
+		group.dir, err = openat(unix.AT_FDCWD, group.path, unix.O_RDONLY|unix.O_DIRECTORY)
+	}
+	if err != nil {
+		return nil, also(err, group.discard(time.Now().Add(removeBound)))
+	}
+	return group, nil
+}
+
+// newGroup makes the cgroup of a group, and the base for the first one. The caller holds mu.
+func (m *cgroup2) newGroup(dir string) (*cgroup2Place, error) {
+	if !m.swept[dir] {
+		m.swept[dir] = true
+		sweep(dir, owner.dead)
 	}
 	m.serial++
 	name := "group-" + strconv.Itoa(m.serial)
 	for again := true; ; again = false {
-		err := m.makeGroup(p.dir, name)
+		b, err := m.makeGroup(dir, name)
 		if err == nil {
-			m.groups++
-			return &cgroup2Place{mechanism: m, path: filepath.Join(m.base, name)}, nil
+			b.groups++
+			return &cgroup2Place{
+				mechanism: m, base: b, wardens: m.wardensOf(dir), path: filepath.Join(b.path, name), dir: -1,
+			}, nil
 		}
 		// ENOENT: somebody has removed the base from under us.
-		if !again || m.groups > 0 || !isGone(err) {
+		if !again || b != nil && b.groups > 0 || !isGone(err) {
 			m.probed = nil
 			return nil, bare(err)
 		}
-		m.base = ""
+		delete(m.bases, dir)
 	}
 }
 
-func (m *cgroup2) makeGroup(dir, name string) error {
-	if m.base == "" {
-		base := filepath.Join(dir, baseName())
-		if err := os.Mkdir(base, 0o755); err != nil {
-			return err
+func (m *cgroup2) makeGroup(dir, name string) (*base, error) {
+	b := m.bases[dir]
+	if b == nil {
+		b = &base{dir: dir, path: filepath.Join(dir, baseName())}
+		if err := os.Mkdir(b.path, 0o755); err != nil {
+			return nil, err
 		}
-		m.base = base
+		m.bases[dir] = b
 	}
-	return os.Mkdir(filepath.Join(m.base, name), 0o755)
+	return b, os.Mkdir(filepath.Join(b.path, name), 0o755)
 }
 
-// release removes the base with its last group. After an error the group is still counted.
-func (m *cgroup2) release(deadline time.Time) error {
+// wardensOf is where the warden of a directory is kept. The caller holds mu.
+func (m *cgroup2) wardensOf(dir string) *wardens {
+	ws := m.wardens[dir]
+	if ws == nil {
+		ws = &wardens{}
+		m.wardens[dir] = ws
+	}
+	return ws
+}
+
+// release removes a base with its last group. After an error the group is still counted.
+func (m *cgroup2) release(b *base, deadline time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.groups == 1 {
-		if err := removeCgroup(unix.AT_FDCWD, m.base, deadline); err != nil {
+	return m.releaseLocked(b, deadline)
+}
+
+func (m *cgroup2) releaseLocked(b *base, deadline time.Time) error {
+	if b.groups == 1 {
+		if err := removeCgroup(unix.AT_FDCWD, b.path, deadline); err != nil {
 			return err
 		}
-		m.base = ""
-		m.wardens.unused()
+		delete(m.bases, b.dir)
+		m.wardensOf(b.dir).unused()
 	}
-	m.groups--
+	b.groups--
 	return nil
 }
 
@@ -307,10 +362,18 @@ func baseName() string {
 // cgroup2Place is the cgroup of one group.
 type cgroup2Place struct {
 	mechanism *cgroup2
+	base      *base
 	path      string
+	caps      *groupCaps // nil without caps
+	wardens   *wardens   // of the base's directory
 	warden    *warden
 	serial    atomic.Int64 // of the last leaf
 	doomed    atomic.Bool
+
+	// mu guards what follows, for moments.
+	mu  sync.Mutex
+	dir int // the group's descriptor, -1 when it is closed
+	cpu *time.Duration
 }
 
 // lacks is what the warden gives, as long as it is not there: while it starts in the background, and when somebody has
@@ -345,7 +408,7 @@ func (p *cgroup2Place) try(ctx context.Context, spec Spec) (*cgroup2Tree, error)
 	}
 	// A start that blocks in exec ends when the leaf is killed.
 	stop := context.AfterFunc(ctx, func() { _ = t.strike() })
-	t.leader, err = spawn(ctx, spec, &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: t.dir, Setpgid: true})
+	t.leader, err = p.spawn(ctx, spec, &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: t.dir, Setpgid: true})
 	stop()
 	if err != nil {
 		if refused := p.refused(t, err); refused != nil {
@@ -359,7 +422,20 @@ func (p *cgroup2Place) try(ctx context.Context, spec Spec) (*cgroup2Tree, error)
 	if bornDead(t.leader.pid) {
 		return t, &StartError{Step: StepTree, Err: errBornDead}
 	}
-	return t, nil
+	return t, confine(t.leader, spec)
+}
+
+// spawn starts spec among the group's caps.
+func (p *cgroup2Place) spawn(ctx context.Context, spec Spec, attr *syscall.SysProcAttr) (l *leader, err error) {
+	if p.caps == nil {
+		return spawn(ctx, spec, attr, nil)
+	}
+	before := p.caps.refusals()
+	l, err = spawn(ctx, spec, attr, p.caps.gate)
+	if hit := p.caps.hit(err, before); hit != nil {
+		err = &StartError{Step: StepTree, Err: hit}
+	}
+	return l, err
 }
 
 // leaf makes the cgroup for one start.
@@ -416,8 +492,77 @@ func (p *cgroup2Place) doom() {
 }
 
 func (p *cgroup2Place) remove(deadline time.Time) error {
+	p.closeDir()
+	if err := p.removeCaps(deadline); err != nil {
+		return err
+	}
 	if err := removeCgroup(unix.AT_FDCWD, p.path, deadline); err != nil {
 		return err
 	}
-	return p.mechanism.release(deadline)
+	return p.mechanism.release(p.base, deadline)
+}
+
+// discard is remove for a group that was never given out. The caller holds the mechanism's mu.
+func (p *cgroup2Place) discard(deadline time.Time) error {
+	p.closeDir()
+	if err := p.removeCaps(deadline); err != nil {
+		return err
+	}
+	if err := removeCgroup(unix.AT_FDCWD, p.path, deadline); err != nil {
+		return err
+	}
+	return p.mechanism.releaseLocked(p.base, deadline)
+}
+
+func (p *cgroup2Place) removeCaps(deadline time.Time) error {
+	if p.caps == nil {
+		return nil
+	}
+	return p.caps.close(deadline)
+}
+
+// closeDir reads the group's counter for the last time.
+func (p *cgroup2Place) closeDir() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dir >= 0 {
+		p.cpu = cpuUsed(p.dir)
+		_ = unix.Close(p.dir)
+		p.dir = -1
+	}
+}
+
+func (p *cgroup2Place) evidence() Evidence {
+	if p.caps == nil {
+		return Evidence{}
+	}
+	return p.caps.evidence()
+}
+
+func (p *cgroup2Place) stats() (s Stats) {
+	if p.caps != nil {
+		s = p.caps.peaks()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dir >= 0 {
+		p.cpu = cpuUsed(p.dir)
+	}
+	s.CPU = clonePtr(p.cpu)
+	return s
+}
+
+// cpuUsed is the processor time of all that ever ran in a cgroup v2: it needs no controller, and counts the dead. Nil if
+// the kernel does not tell.
+func cpuUsed(dir int) *time.Duration {
+	text, err := readAt(dir, "cpu.stat")
+	if err != nil {
+		return nil
+	}
+	usec, ok := parseCount(text, "usage_usec")
+	if !ok {
+		return nil
+	}
+	used := time.Duration(usec) * time.Microsecond
+	return &used
 }

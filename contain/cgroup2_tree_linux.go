@@ -21,6 +21,7 @@ type cgroup2Tree struct {
 	// mu guards dir, for moments: everything done with it is quick.
 	mu  sync.Mutex
 	dir int // the leaf's descriptor, -1 when it is closed
+	cpu *time.Duration
 }
 
 // listDepth is how deep nested cgroups are listed. Deeper members are killed like all, and count for empty.
@@ -177,6 +178,7 @@ func (t *cgroup2Tree) end(deadline time.Time) error {
 
 // remove removes the leaf, and what members have made below it.
 func (t *cgroup2Tree) remove(deadline time.Time) error {
+	t.measure()
 	if err := removeCgroup(unix.AT_FDCWD, t.path, deadline); err != nil {
 		return err
 	}
@@ -192,3 +194,17 @@ func (t *cgroup2Tree) release() {
 		t.dir = -1
 	}
 }
+
+// measure reads the leaf's counter, as long as it is there.
+func (t *cgroup2Tree) measure() *time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.dir >= 0 {
+		if used := cpuUsed(t.dir); used != nil {
+			t.cpu = used
+		}
+	}
+	return clonePtr(t.cpu)
+}
+
+func (t *cgroup2Tree) stats() Stats { return Stats{CPU: t.measure()} }

@@ -22,6 +22,11 @@ type cgroupMount struct {
 
 // parseMountinfo finds the cgroup2 mounts in a /proc/PID/mountinfo. Lines that it cannot read are not cgroup2 mounts.
 func parseMountinfo(text []byte) []cgroupMount {
+	return parseMounts(text, func(kind, _ string) bool { return kind == "cgroup2" })
+}
+
+// parseMounts finds the mounts in a /proc/PID/mountinfo whose file system type and super block options are wanted.
+func parseMounts(text []byte, wanted func(kind, options string) bool) []cgroupMount {
 	var mounts []cgroupMount
 	for line := range bytes.Lines(text) {
 		// 41 31 0:38 ROOT POINT rw,relatime [optional fields] - cgroup2 SOURCE rw
@@ -29,8 +34,8 @@ func parseMountinfo(text []byte) []cgroupMount {
 		if !ok {
 			continue
 		}
-		fields, kind := bytes.Fields(head), bytes.Fields(tail)
-		if len(fields) < 6 || len(kind) < 1 || string(kind[0]) != "cgroup2" {
+		fields, fs := bytes.Fields(head), bytes.Fields(tail)
+		if len(fields) < 6 || len(fs) < 1 || !wanted(string(fs[0]), string(fs[len(fs)-1])) {
 			continue
 		}
 		m := cgroupMount{root: unescapeMount(fields[3]), point: unescapeMount(fields[4])}

@@ -69,6 +69,21 @@
 // the umask, the priority and the resource limits that the program had when it started the keeper, no terminal, and a
 // session of its own, and so have its children.
 //
+// # Caps
+//
+// [Options.Limits] cap all trees of a group together. [Cgroup2] enforces them where the controllers are to be had. On
+// cgroup v2 they are had in the first of these places: the parent that is given ([Options.Parent]); the root of all
+// cgroups; our own cgroup, if its children have the controllers already; the cgroup above, if it is delegated to us; our
+// own, after we have moved into a child of it ([Options.Migrate]). Controllers that sit on cgroup v1 hierarchies are used
+// there, below our own cgroup of each: the thread that starts a child goes through the group's v1 cgroups, so that the
+// child is born in them. A cap that cannot be enforced is a [*LimitError] with the reason and what would help, before
+// anything starts; [Rung.Refused] predicts it.
+//
+// Who is over a cap on memory is killed by the kernel: the whole group on v2, one member after the other on v1. Who forks
+// beyond a cap on processes is refused, and so is [Group.Start], with a [*LimitHit]. Who has used its processor time waits.
+// [Group.Evidence] says which cap was hit, by the kernel's counters alone, and [Group.Stats] what was used. A cap further
+// up, or the host, may be tighter: [LimitEvidence.Effective] and [Evidence.OutsideKills].
+//
 // # What is not guaranteed
 //
 // By [KillTree] a child may not mean harm with privileges: one that runs as root, or under our own uid where the
@@ -76,5 +91,5 @@
 // signals, sessions, cgroups and whatever else a user may do; a child that is root outside of any user namespace can
 // write into any process's memory, and no mechanism holds that. Work that is handed to a daemon outside of the tree is
 // not followed: a container engine, a service manager, cron, an ssh session. A member in uninterruptible sleep
-// outlives every kill until it wakes. Limits are refused: no mechanism caps a tree yet.
+// outlives every kill until it wakes.
 package contain

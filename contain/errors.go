@@ -52,6 +52,11 @@ func (e *UnsupportedError) Error() string {
 		if rung.Reason != "" && relevant && (e.Asked == "" || e.Asked == rung.Mechanism) {
 			fmt.Fprintf(&b, "; %s: %s", rung.Mechanism, rung.Reason)
 		}
+		for _, refused := range rung.Refused {
+			if e.Missing.Has(refused.Kind.guarantee()) && (e.Asked == "" || e.Asked == rung.Mechanism) {
+				fmt.Fprintf(&b, "; %s: %s limit (%s): %s", rung.Mechanism, refused.Kind, refused.Reason, refused.Detail)
+			}
+		}
 	}
 	return b.String()
 }
@@ -68,6 +73,8 @@ const (
 	StepTree StartStep = "make the tree"
 	// StepDir: entering the working directory.
 	StepDir StartStep = "enter the directory"
+	// StepConfine: taking from the child what the [Spec] says it is not to have.
+	StepConfine StartStep = "confine the program"
 	// StepExec: creating the process and executing the program.
 	StepExec StartStep = "execute the program"
 )
@@ -82,44 +89,6 @@ type StartError struct {
 func (e *StartError) Error() string { return fmt.Sprintf("contain: cannot %s: %v", e.Step, e.Err) }
 
 func (e *StartError) Unwrap() error { return e.Err }
-
-// LimitReason says why a cap is refused.
-type LimitReason string
-
-// The reasons of a [LimitError].
-const (
-	// LimitInvalid: the value asked for makes no sense. It is told before anything is made.
-	LimitInvalid LimitReason = "invalid"
-	// LimitUnenforceable: no mechanism of this host enforces the cap over a whole tree.
-	LimitUnenforceable LimitReason = "unenforceable"
-)
-
-// LimitError refuses a group whose cap cannot be enforced, before anything has started.
-type LimitError struct {
-	Kind   LimitKind
-	Reason LimitReason
-	// Detail says what stands in the way, in one line.
-	Detail string
-	// Hint says what would help, "" when nothing is known to.
-	Hint string
-	// Err is the system's refusal, if there was one.
-	Err error
-}
-
-func (e *LimitError) Error() string {
-	s := fmt.Sprintf("contain: %s limit is %s: %s", e.Kind, e.Reason, e.Detail)
-	if e.Hint != "" {
-		s += " (" + e.Hint + ")"
-	}
-	return s
-}
-
-// Is makes the error match [ErrUnsupported], unless the value itself is invalid.
-func (e *LimitError) Is(target error) bool {
-	return target == ErrUnsupported && e.Reason != LimitInvalid
-}
-
-func (e *LimitError) Unwrap() error { return e.Err }
 
 // DrainError reports members that were killed and yet are alive when the bound for draining is over: they sleep
 // uninterruptibly, or they are out of the mechanism's reach.

@@ -67,6 +67,41 @@ func (l Leader) Poll() (ExitStatus, bool)        { return l.leader.poll() }
 func (l Leader) Signal(sig syscall.Signal) error { return l.leader.signal(sig) }
 func (l Leader) Reap(deadline time.Time) error   { return l.leader.reap(deadline) }
 
+// Site is where caps are to be placed.
+type Site struct {
+	FS                  cgroupFS
+	Own, Before, Parent string
+	Migrate             bool
+}
+
+func (s Site) Place(controllers []string, apply bool) (string, *LimitError) {
+	in := &site{fs: s.FS, own: s.Own, before: s.Before, parent: s.Parent, migrate: s.Migrate}
+	return in.place(controllers, apply)
+}
+
+// RefuseV1 says why a controller cannot be used in a cgroup v1 directory.
+func RefuseV1(fs cgroupFS, controller, dir string) *LimitError {
+	return hierarchy{controller: controller, dir: dir}.refuse(fs)
+}
+
+// More parsers.
+var (
+	ParseV1Cgroups = parseV1Cgroups
+	ParseMax       = parseMax
+	ParseCPUMax    = parseCPUMax
+	ParseCount     = parseCount
+)
+
+// ParseV1Mounts returns the root and the mount point of each mount of a controller's hierarchy.
+func ParseV1Mounts(text []byte, controller string) (mounts [][2]string) {
+	for _, m := range parseV1Mounts(text, controller) {
+		mounts = append(mounts, [2]string{m.root, m.point})
+	}
+	return mounts
+}
+
+const Unlimited = unlimited
+
 // CloseWithin is [Group.Close] with less patience.
 func CloseWithin(g *Group, bound time.Duration) error { return g.close(time.Now().Add(bound)) }
 

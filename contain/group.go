@@ -18,6 +18,14 @@ type Options struct {
 	Require Guarantee
 	// Limits cap the whole group.
 	Limits Limits
+	// Parent is the directory of a cgroup v2 in which the group is to be made, by whoever has prepared one whose children
+	// may have the controllers; it must hold no processes, and be ours to write. It makes a group that is not held by
+	// [Cgroup2] refuse. By default a place is looked for.
+	Parent string
+	// Migrate allows what caps take where this program's own cgroup is ours to write and holds processes: all of them are
+	// moved into a cgroup below it, named boombox-home-..., for good. It is refused when one of them is neither this process
+	// nor a descendant of it. The environment variable BOOMBOX_MIGRATE=1 allows the same. By default nothing is moved.
+	Migrate bool
 	// Mechanism is the one to use; where it is not to be had, [New] refuses. By default ("") it is the first that
 	// the host has and that gives all that is required.
 	Mechanism Mechanism

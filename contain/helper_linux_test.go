@@ -160,6 +160,11 @@ func basesOf(pid int) []string {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
+func readFile(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	return string(text), err
+}
+
 // outer translates process ids that a child has told us: in a pid namespace, it knows other ones than we do. Only
 // processes that find finds are translated.
 func outer(pids []int, find func() []int) []int {

@@ -34,7 +34,15 @@ func (jobObject) probe() Rung {
 	return r
 }
 
-func (jobObject) open(Guarantee) (place, error) { return jobObjectPlace{}, nil }
+func (jobObject) open(opts Options) (place, error) {
+	if refused := opts.Limits.unenforceable("the caps of a job object are not built yet"); refused != nil {
+		return nil, refused
+	}
+	if opts.Parent != "" {
+		return nil, errors.New("it is not held by a cgroup")
+	}
+	return jobObjectPlace{}, nil
+}
 
 func newJob() (windows.Handle, error) {
 	// No security attributes: an inherited job handle would keep the job from dying with us.
@@ -78,6 +86,12 @@ var ntResumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumePro
 
 // spawnInto starts spec suspended, assigns it to the job, and lets it go.
 func spawnInto(job windows.Handle, spec Spec) (*leader, error) {
+	if err := spec.unconfinable(); err != nil {
+		return nil, err
+	}
+	if spec.NewSession {
+		return nil, &StartError{Step: StepConfine, Err: errors.ErrUnsupported}
+	}
 	if len(spec.Files) > 0 {
 		return nil, &StartError{Step: StepExec, Err: syscall.EWINDOWS}
 	}

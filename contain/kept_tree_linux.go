@@ -198,6 +198,9 @@ type keptPlace struct {
 }
 
 func (p *keptPlace) start(ctx context.Context, spec Spec) (tree, error) {
+	if spec.NewSession || spec.NoNewPrivileges || spec.NoCoreDumps {
+		return nil, &StartError{Step: StepConfine, Err: errUnconfinable}
+	}
 	k, err := p.mechanism.keepers.get()
 	if err != nil {
 		p.mechanism.forgetProbe()
@@ -216,7 +219,11 @@ func (p *keptPlace) start(ctx context.Context, spec Spec) (tree, error) {
 		err = ErrClosed
 	}
 	if err == nil {
+		before := p.refusals()
 		t.leader, err = k.start(ctx, spec, dir)
+		if err != nil {
+			err = p.hit(err, before)
+		}
 	}
 	p.leave(t)
 	if err != nil {
@@ -233,6 +240,48 @@ func (p *keptPlace) start(ctx context.Context, spec Spec) (tree, error) {
 		return t, &StartError{Step: StepTree, Err: errBornDead}
 	}
 	return t, nil
+}
+
+// errUnconfinable: what a child gets by way of the thread or process that forks it, a keeper, which forks others as
+// well, does not give yet.
+var errUnconfinable = errors.New("a keeper cannot confine one child: use another mechanism")
+
+func (p *keptPlace) refusals() int64 {
+	if p.leaves == nil || p.leaves.caps == nil {
+		return -1
+	}
+	return p.leaves.caps.refusals()
+}
+
+// hit is err, or that the group is full if that is why.
+func (p *keptPlace) hit(err error, before int64) error {
+	if p.leaves != nil {
+		if hit := p.leaves.caps.hit(err, before); hit != nil {
+			return &StartError{Step: StepTree, Err: hit}
+		}
+	}
+	return err
+}
+
+func (p *keptPlace) evidence() Evidence {
+	if p.leaves == nil {
+		return Evidence{}
+	}
+	return p.leaves.evidence()
+}
+
+func (p *keptPlace) stats() Stats {
+	if p.leaves == nil {
+		return Stats{}
+	}
+	return p.leaves.stats()
+}
+
+func (t *keptTree) stats() Stats {
+	if t.leaf == nil {
+		return Stats{}
+	}
+	return t.leaf.stats()
 }
 
 // enter counts t among the trees that doom kills, unless that is over.

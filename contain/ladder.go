@@ -2,6 +2,7 @@ package contain
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"syscall"
 	"time"
@@ -11,9 +12,9 @@ import (
 type mechanism interface {
 	// probe says what the mechanism gives and whether it is to be had. It answers from memory after the first time.
 	probe() Rung
-	// open makes the place of one group, which has what of require the mechanism gives. After an error the mechanism is
-	// probed anew.
-	open(require Guarantee) (place, error)
+	// open makes the place of one group, which has what of opts.Require the mechanism gives, and the caps of opts or a
+	// [*LimitError]. After another error the mechanism is probed anew.
+	open(opts Options) (place, error)
 }
 
 // A place is where one group keeps its trees.
@@ -84,13 +85,26 @@ func (l *ladder) group(opts Options) (*Group, error) {
 		return nil, err
 	}
 	refusal := &UnsupportedError{Missing: opts.Require, Asked: opts.Mechanism}
+	var limit *LimitError // of the strongest mechanism that could have caps
 	for _, m := range l.mechanisms {
 		rung := m.probe()
 		fits := opts.Mechanism == "" || opts.Mechanism == rung.Mechanism
-		if fits && rung.Available && rung.Guarantees.Has(opts.Require) {
-			p, err := m.open(opts.Require)
+		if limit == nil && fits && !rung.Available && rung.Guarantees.Has(opts.Limits.guarantees()) {
+			limit = opts.Limits.unavailable(rung)
+		}
+		// What is asked for by a value is refused with the reason, by open.
+		if fits && rung.Available && (rung.Guarantees | opts.Limits.guarantees()).Has(opts.Require) {
+			p, err := m.open(opts)
 			if err == nil {
+				rung.Guarantees |= opts.Limits.guarantees()
+				rung.Guarantees &^= caps &^ (opts.Limits.guarantees() | opts.Require)
 				return newGroup(rung, p), nil
+			}
+			if refused, ok := errors.AsType[*LimitError](err); ok {
+				if limit == nil {
+					limit = refused
+				}
+				continue
 			}
 			// The probe's answer no longer holds. Ask anew, for the reason; if it has one no more, the error is the reason.
 			if rung = m.probe(); rung.Available {
@@ -102,7 +116,36 @@ func (l *ladder) group(opts Options) (*Group, error) {
 			refusal.Best, refusal.Missing = rung.Mechanism, opts.Require&^rung.Guarantees
 		}
 	}
+	if limit != nil {
+		return nil, limit
+	}
 	return nil, refusal
+}
+
+// unavailable refuses the first cap asked for on behalf of a mechanism that is not to be had here; nil when none is
+// asked for.
+func (l Limits) unavailable(rung Rung) *LimitError {
+	for _, kind := range l.kinds() {
+		return &LimitError{
+			Kind: kind, Reason: rung.limitReason(), Detail: string(rung.Mechanism) + ": " + rung.Reason, Hint: rung.Remedy, Err: rung.Err,
+		}
+	}
+	return nil
+}
+
+// limitReason sorts why the mechanism is not to be had.
+func (r Rung) limitReason() LimitReason {
+	switch r.Err {
+	case syscall.EROFS:
+		return LimitReadOnly
+	case syscall.EACCES, syscall.EPERM:
+		return LimitNotDelegated
+	case syscall.ENOSYS:
+		return LimitKernelTooOld
+	case nil:
+		return LimitNoCgroup2
+	}
+	return LimitFailed
 }
 
 // How long drain sleeps between two looks, and two strikes: short enough for a single process, which is gone in less

@@ -28,7 +28,13 @@ type leader struct {
 	reaped bool
 }
 
-func spawn(ctx context.Context, spec Spec, attr *syscall.SysProcAttr) (*leader, error) {
+func spawn(ctx context.Context, spec Spec, attr *syscall.SysProcAttr, _ *gate) (*leader, error) {
+	if err := spec.unconfinable(); err != nil {
+		return nil, err
+	}
+	if spec.NewSession {
+		attr.Setsid, attr.Setpgid = true, false // the leader of a session leads a process group, too
+	}
 	pid, err := fork(ctx, spec, attr)
 	if err != nil {
 		return nil, err

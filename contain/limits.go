@@ -5,14 +5,17 @@ import (
 	"math"
 )
 
-// Limits cap a whole tree. A zero field asks for no cap. A cap that cannot be enforced refuses the group with a
-// [LimitError]; it is never dropped.
+// Limits cap a whole group: everything that is started in it, together. A zero field asks for no cap. A cap that cannot
+// be enforced refuses the group with a [LimitError]; it is never dropped.
 type Limits struct {
-	// Memory is the most memory the tree may hold, in bytes, swap included.
+	// Memory is the most memory the tree may hold, in bytes; nothing of it is swapped out. When it is not enough, the
+	// kernel kills: every member of the group on cgroup v2, one member after the other on v1.
 	Memory int64
-	// Processes is the most processes (on Linux: tasks, so threads count) the tree may have at once.
+	// Processes is the most processes (on Linux: tasks, so threads count, and zombies) the tree may have at once. A member
+	// that forks beyond gets EAGAIN, and so does a start, as a [LimitHit].
 	Processes int
-	// CPU is the most processor time the tree may use, in cores: 1.5 is one and a half.
+	// CPU is the most processor time the tree may use, in cores: 1.5 is one and a half. It is measured in periods of 100
+	// ms; who has used it up waits for the next. A start waits with the tree.
 	CPU float64
 }
 
@@ -29,6 +32,55 @@ const (
 	LimitCPU       LimitKind = "cpu"
 )
 
+// guarantee is the promise that a cap of this kind is.
+func (k LimitKind) guarantee() Guarantee {
+	switch k {
+	case LimitMemory:
+		return CapMemory
+	case LimitProcesses:
+		return CapProcesses
+	default:
+		return CapCPU
+	}
+}
+
+// limitKinds are all kinds, in the order in which they are reported.
+var limitKinds = []LimitKind{LimitMemory, LimitProcesses, LimitCPU}
+
+// caps are all guarantees that are caps.
+const caps = CapMemory | CapProcesses | CapCPU
+
+// Of is the cap of one kind as a number: bytes, processes or cores. 0 means none is asked for.
+func (l Limits) Of(kind LimitKind) float64 {
+	switch kind {
+	case LimitMemory:
+		return float64(l.Memory)
+	case LimitProcesses:
+		return float64(l.Processes)
+	case LimitCPU:
+		return l.CPU
+	}
+	return 0
+}
+
+// kinds lists what is asked for.
+func (l Limits) kinds() (asked []LimitKind) {
+	for _, kind := range limitKinds {
+		if l.Of(kind) != 0 {
+			asked = append(asked, kind)
+		}
+	}
+	return asked
+}
+
+// guarantees are the caps asked for.
+func (l Limits) guarantees() (g Guarantee) {
+	for _, kind := range l.kinds() {
+		g |= kind.guarantee()
+	}
+	return g
+}
+
 // The values between which a limit makes sense.
 const (
 	minMemory    = 4096    // a page
@@ -38,7 +90,7 @@ const (
 	maxCPU       = 8192    // the most processors that Linux is built for
 )
 
-// check refuses values that make no sense, and then every cap, because no mechanism enforces one yet.
+// check refuses values that make no sense. It is told before anything is made.
 func (l Limits) check() error {
 	invalid := func(kind LimitKind, format string, args ...any) error {
 		return &LimitError{Kind: kind, Reason: LimitInvalid, Detail: fmt.Sprintf(format, args...)}
@@ -52,16 +104,13 @@ func (l Limits) check() error {
 	if c := l.CPU; c != 0 && (math.IsNaN(c) || c < minCPU || c > maxCPU) {
 		return invalid(LimitCPU, "%v cores is not between %v and %v", c, minCPU, maxCPU)
 	}
-	for _, asked := range []struct {
-		is   bool
-		kind LimitKind
-	}{{l.Memory != 0, LimitMemory}, {l.Processes != 0, LimitProcesses}, {l.CPU != 0, LimitCPU}} {
-		if asked.is {
-			return &LimitError{
-				Kind: asked.kind, Reason: LimitUnenforceable,
-				Detail: "no mechanism of this version caps a whole tree",
-			}
-		}
+	return nil
+}
+
+// unenforceable refuses the first cap asked for on behalf of a mechanism that has none; nil when none is asked for.
+func (l Limits) unenforceable(detail string) *LimitError {
+	for _, kind := range l.kinds() {
+		return &LimitError{Kind: kind, Reason: LimitUnenforceable, Detail: detail}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package contain_test
 import (
 	"errors"
 	"math"
+	"runtime"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -39,18 +40,29 @@ var _ = Describe("limits", func() {
 		Entry("even beside one that does", contain.Limits{Memory: 1 << 20, CPU: -1}, contain.LimitCPU),
 	)
 
-	DescribeTable("that nothing enforces are refused, never dropped",
+	DescribeTable("that the mechanism cannot enforce are refused, never dropped",
 		func(l contain.Limits, kind contain.LimitKind) {
-			err := refusal(l)
-			Expect(err.Kind).To(Equal(kind))
-			Expect(err.Reason).To(Equal(contain.LimitUnenforceable))
+			_, err := contain.New(contain.Options{Limits: l, Mechanism: contain.ProcessGroup})
+			if runtime.GOOS == "windows" {
+				_, err = contain.New(contain.Options{Limits: l})
+			}
+			refused, ok := errors.AsType[*contain.LimitError](err)
+			Expect(ok).To(BeTrue(), "%v", err)
+			Expect(refused.Kind).To(Equal(kind))
+			Expect(refused.Reason).To(Equal(contain.LimitUnenforceable))
 			Expect(err).To(MatchError(contain.ErrUnsupported))
-			Expect(err.Error()).To(HavePrefix("contain: " + string(kind) + " limit is unenforceable: "))
+			Expect(err.Error()).To(HavePrefix("contain: " + string(kind) + " limit cannot be enforced (unenforceable): "))
 		},
 		Entry(nil, contain.Limits{Memory: 64 << 20}, contain.LimitMemory),
 		Entry(nil, contain.Limits{Processes: 64}, contain.LimitProcesses),
 		Entry(nil, contain.Limits{CPU: 1.5}, contain.LimitCPU),
 	)
+
+	It("are told by kind", func() {
+		l := contain.Limits{Memory: 1 << 20, Processes: 2, CPU: 0.5}
+		Expect([]float64{l.Of(contain.LimitMemory), l.Of(contain.LimitProcesses), l.Of(contain.LimitCPU), l.Of("")}).To(
+			Equal([]float64{1 << 20, 2, 0.5, 0}))
+	})
 })
 
 var _ = Describe("guarantees", func() {

@@ -33,6 +33,9 @@ type Rung struct {
 	Err error
 	// Remedy is the one thing that an administrator could change, "" when there is none.
 	Remedy string
+	// Refused are the caps that the mechanism has and this host does not let it enforce, with the reasons. A mechanism that
+	// is not available says nothing of them.
+	Refused []*LimitError
 }
 
 // HostReport is what this host can hold a tree with.

@@ -147,16 +147,25 @@ func (m *leafNamespace) probe() Rung {
 	if r.Available {
 		r = m.namespaces.probe()
 	}
-	r.Mechanism, r.Guarantees = Cgroup2PIDNamespace, namespaceGives
+	r.Mechanism, r.Guarantees, r.Refused = Cgroup2PIDNamespace, namespaceGives, nil
+	if r.Available {
+		var caps Guarantee
+		caps, r.Refused = m.cgroups.capsForOthers()
+		r.Guarantees |= caps
+	}
 	return r
 }
 
-func (m *leafNamespace) open(require Guarantee) (place, error) {
-	if _, err := m.namespaces.open(require); err != nil {
+func (m *leafNamespace) open(opts Options) (place, error) {
+	if err := m.cgroups.refuseOthers(opts.Limits); err != nil {
+		return nil, err
+	}
+	if _, err := m.namespaces.open(Options{Require: opts.Require}); err != nil {
 		return nil, err
 	}
 	// The namespace ends with its owner. The warden only removes the cgroup then, and is not waited for.
-	leaves, err := m.cgroups.open(require &^ KillOnOwnerDeath)
+	opts.Require &^= KillOnOwnerDeath
+	leaves, err := m.cgroups.open(opts)
 	if err != nil {
 		return nil, err
 	}

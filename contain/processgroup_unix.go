@@ -17,16 +17,28 @@ type processGroup struct{}
 
 func (processGroup) probe() Rung { return Rung{Mechanism: ProcessGroup, Available: true} }
 
-func (processGroup) open(Guarantee) (place, error) { return processGroupPlace{}, nil }
+func (processGroup) open(opts Options) (place, error) {
+	if refused := opts.Limits.unenforceable("a process group caps nothing"); refused != nil {
+		return nil, refused
+	}
+	if opts.Parent != "" {
+		return nil, errors.New("it is not held by a cgroup")
+	}
+	return processGroupPlace{}, nil
+}
 
 type processGroupPlace struct{}
 
 func (processGroupPlace) start(ctx context.Context, spec Spec) (tree, error) {
-	l, err := spawn(ctx, spec, &syscall.SysProcAttr{Setpgid: true})
+	l, err := spawn(ctx, spec, &syscall.SysProcAttr{Setpgid: true}, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &processGroupTree{leader: l}, ctx.Err()
+	err = confine(l, spec)
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return &processGroupTree{leader: l}, err
 }
 
 func (processGroupPlace) doom() {}

@@ -33,6 +33,16 @@ type Spec struct {
 	// Files become descriptors 3, 4 and so on. No other descriptor below 1024 reaches the child, not even one that this
 	// program was itself started with; what C code opens later without close-on-exec may. Windows refuses Files.
 	Files []*os.File
+	// NewSession makes the child lead a session of its own, without a controlling terminal.
+	NewSession bool
+	// NoNewPrivileges sees to it that neither the child nor a descendant gains privileges by executing a program: set-user-ID
+	// bits and file capabilities do nothing. Linux; elsewhere the start fails, with [StepConfine].
+	NoNewPrivileges bool
+	// NoCoreDumps sees to it that neither the child nor a descendant without CAP_SYS_RESOURCE leaves a core dump: its soft
+	// limit is 0 from birth, and its hard one when Start returns, so a child that means to, and crashes in between, may
+	// leave one. Linux; elsewhere the start fails, with [StepConfine]. While the start is under way, other starts of this program have a soft
+	// limit of 0 for core dumps as well: the limit can be given to a child by way of the parent alone.
+	NoCoreDumps bool
 }
 
 // ExitStatus is how the first process of a tree ended.

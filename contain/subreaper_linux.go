@@ -1,6 +1,7 @@
 package contain
 
 import (
+	"errors"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -37,7 +38,13 @@ func (m *kept) forgetProbe() {
 }
 
 // open sees a keeper at work before it promises anything. The group's first start will have it.
-func (m *kept) open(Guarantee) (place, error) {
+func (m *kept) open(opts Options) (place, error) {
+	if refused := opts.Limits.unenforceable("a keeper caps nothing without a cgroup"); refused != nil {
+		return nil, refused
+	}
+	if opts.Parent != "" {
+		return nil, errors.New("it is not held by a cgroup")
+	}
 	k, err := m.keepers.get()
 	if err != nil {
 		m.forgetProbe()

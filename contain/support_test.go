@@ -35,7 +35,7 @@ type running struct {
 	// left are the processes that the child says it left behind.
 	left []int
 	// output reads the rest of what the child prints.
-	output io.Reader
+	output *bufio.Reader
 	// find looks for its processes from outside.
 	find func() []int
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"syscall"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -26,7 +27,7 @@ func init() {
 				return err
 			}
 		}
-		g, err := contain.New(contain.Options{Mechanism: contain.Cgroup2})
+		g, err := contain.New(specOptions())
 		if err != nil {
 			return err
 		}
@@ -43,13 +44,19 @@ func init() {
 	}
 	// sweeper makes one group, as any program does that starts something.
 	helpers["sweeper"] = func() error {
-		g, err := contain.New(contain.Options{Mechanism: contain.Cgroup2})
+		g, err := contain.New(specOptions())
 		if err != nil {
 			return err
 		}
 		say("made")
 		return g.Close()
 	}
+}
+
+// specOptions are those of a helper's group: with a cap on processes if the spec wants one.
+func specOptions() contain.Options {
+	most, _ := strconv.Atoi(os.Getenv("BOOMBOX_SPEC_PROCESSES"))
+	return contain.Options{Mechanism: contain.Cgroup2, Limits: contain.Limits{Processes: most}}
 }
 
 // within makes a helper a member of a cgroup.
@@ -104,6 +111,22 @@ var _ = Describe("what a dead owner leaves", func() {
 		sweep()
 		Expect(bases[0]).NotTo(BeADirectory())
 		Expect(find()).To(BeEmpty())
+	})
+
+	It("is removed from the hierarchies of cgroup v1 too, where caps are there", func() {
+		suite.Require(contain.CapProcesses)
+		nonce, find := suite.WithNonce()
+		DeferCleanup(reap, find)
+		owner := startHelper("owner", nil, nonce, "BOOMBOX_SPEC_PROCESSES=50")
+		Expect(owner.line()).To(HavePrefix("ready "))
+		dirs := v1DirsOf(owner.cmd.Process.Pid)
+		if len(dirs) == 0 {
+			Skip("this host's controllers sit on cgroup v2")
+		}
+		owner.die()
+		Eventually(find).WithTimeout(bound).Should(BeEmpty()) // the warden's work; it leaves the empty directory
+		Expect(startHelper("sweeper", nil, "BOOMBOX_SPEC_PROCESSES=50").rest()).To(Equal([]string{"made"}))
+		Expect(dirs[0]).NotTo(BeADirectory())
 	})
 
 	It("is left alone if the owner was in another pid namespace", func() {

@@ -29,6 +29,9 @@ var ofRuns = map[string]func() types.GomegaMatcher{
 	"BeContainedBy":  func() types.GomegaMatcher { return BeContainedBy(contain.Cgroup2) },
 	"HaveReapedTree": func() types.GomegaMatcher { return HaveReapedTree() },
 	"HaveSurvivors":  func() types.GomegaMatcher { return Not(HaveSurvivors()) },
+	"HaveHitLimit":   func() types.GomegaMatcher { return Not(HaveHitLimit(contain.LimitProcesses)) },
+	"EnforceLimit":   func() types.GomegaMatcher { return EnforceLimit(contain.LimitProcesses) },
+	"HavePeak":       func() types.GomegaMatcher { return HavePeak(contain.LimitProcesses, 7) },
 
 	"HaveBeenCancelled": func() types.GomegaMatcher { return Not(HaveBeenCancelled()) },
 	"HaveBeenReplayed":  func() types.GomegaMatcher { return Not(HaveBeenReplayed()) },
@@ -47,6 +50,7 @@ var ofRuns = map[string]func() types.GomegaMatcher{
 var (
 	_ Run      = (*runner.Process)(nil)
 	_ Tree     = (*contain.Group)(nil)
+	_ Gauge    = (*contain.Group)(nil)
 	_ Playbook = (*fake.Runner)(nil)
 	_ Playbook = (*cassette.Player)(nil)
 )

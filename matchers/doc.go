@@ -11,7 +11,8 @@
 //
 // A matcher about a run takes a [*runner.Result]; a [*runner.Process], or any [Run], that is over; and an error that
 // holds a [*runner.ExitError] or a [*runner.CancelError]. Results of real, replayed and scripted runs are alike.
-// [BeContainedBy] and [HaveSurvivors] also take a [*contain.Group], or any [Tree], and look at it as it is now;
+// [BeContainedBy] and [HaveSurvivors] also take a [*contain.Group], or any [Tree], and look at it as it is now; so do
+// [HaveHitLimit], [EnforceLimit] and [HavePeak], which take any [Gauge];
 // [HaveMembers] and [HaveLeakedProcesses] take that, or a list of members, alone. [BeRunning], [BeZombie] and [BeGone] take
 // one process, by identity or by id. [MatchResult] asks several things of a run at once and tells all that is wrong.
 //

@@ -19,6 +19,7 @@ func aboutRun(r *runner.Result) judgement {
 			{"child", afterwards(r)},
 			{"time", timing(r)},
 			{"contained", containment(r)},
+			{"limits", hits(r.Evidence())},
 			{"teardown", complaint(r.Teardown().Err)},
 			{"output", amounts(r)},
 		},

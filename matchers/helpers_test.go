@@ -13,7 +13,15 @@ import (
 )
 
 // held is a teardown as a real one is.
-var held = runner.Teardown{Mechanism: contain.Cgroup2, Guarantees: contain.KillTree, Verified: true}
+var held = runner.Teardown{
+	Mechanism: contain.Cgroup2, Guarantees: contain.KillTree, Verified: true,
+	Evidence: contain.Evidence{Limits: []contain.LimitEvidence{
+		{Kind: contain.LimitProcesses, Max: 20, Effective: 20, Tripped: contain.NotTripped, Events: ptr(0)},
+	}},
+	Stats: contain.Stats{PeakProcesses: ptr(7)},
+}
+
+func ptr(n int64) *int64 { return &n }
 
 // result is the Result of an instant script.
 func result(s fake.Script, configure ...func(*runner.Cmd)) *runner.Result {

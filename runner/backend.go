@@ -51,6 +51,11 @@ type Teardown struct {
 	Verified bool
 	// Survivors are the members that were alive when the bound was over.
 	Survivors []contain.Member
+	// Evidence says which caps were in force and hit, by the kernel's counters. In a shared group it is that of the whole
+	// group since it was made. It is empty without caps, and where nothing ran.
+	Evidence contain.Evidence
+	// Stats is what the tree used; what was not measured is nil. In a shared group it has no peaks.
+	Stats contain.Stats
 	// Err is what went wrong, nil when nothing did.
 	Err error
 }

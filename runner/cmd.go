@@ -37,6 +37,13 @@ type Cmd struct {
 	Require contain.Guarantee
 	// Limits cap the whole tree. A cap that cannot be enforced refuses the start.
 	Limits contain.Limits
+	// NewSession makes the child lead a session of its own, without a controlling terminal. Where that cannot be had, on
+	// Windows, the start fails; so it does for the two below, outside of Linux.
+	NewSession bool
+	// NoNewPrivileges sees to it that the tree gains no privileges by executing programs (set-user-ID and the like).
+	NoNewPrivileges bool
+	// NoCoreDumps sees to it that the tree leaves no core dumps.
+	NoCoreDumps bool
 }
 
 // Command describes the program name with args. A name without a path separator is looked up in the PATH of the

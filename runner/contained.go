@@ -64,7 +64,10 @@ type launch struct {
 
 func (l *launch) start(ctx context.Context, require contain.Guarantee) (*Process, error) {
 	env := l.cmd.Env.resolve()
-	spec := contain.Spec{Argv: l.cmd.argv, Env: env.seal(), Dir: l.cmd.Dir}
+	spec := contain.Spec{
+		Argv: l.cmd.argv, Env: env.seal(), Dir: l.cmd.Dir,
+		NewSession: l.cmd.NewSession, NoNewPrivileges: l.cmd.NoNewPrivileges, NoCoreDumps: l.cmd.NoCoreDumps,
+	}
 	if err := checkDir(l.cmd.Dir); err != nil {
 		return nil, l.failed(StartBadDir, err)
 	}

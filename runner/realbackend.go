@@ -66,6 +66,10 @@ func (b *realBackend) Kill() Teardown {
 		Mechanism: b.group.Mechanism(), Guarantees: b.group.Guarantees(), Verified: err == nil, Err: err,
 	}
 	b.stuck = err != nil
+	t.Evidence, t.Stats = b.group.Evidence(), b.child.Stats()
+	if b.private != nil {
+		t.Stats = b.private.Stats()
+	}
 	if drain, ok := errors.AsType[*contain.DrainError](err); ok {
 		t.Survivors = drain.Survivors
 	}

@@ -99,8 +99,15 @@ func (r *Result) PipesHeld() bool { return r.in().pipesHeld }
 func (r *Result) Teardown() Teardown {
 	t := r.in().teardown
 	t.Survivors = slices.Clone(t.Survivors)
+	t.Evidence, t.Stats = t.Evidence.Clone(), t.Stats.Clone()
 	return t
 }
+
+// Evidence says which caps were in force and hit: [Teardown.Evidence].
+func (r *Result) Evidence() contain.Evidence { return r.in().teardown.Evidence.Clone() }
+
+// Stats is what the tree used: [Teardown.Stats].
+func (r *Result) Stats() contain.Stats { return r.in().teardown.Stats.Clone() }
 
 // Replayed reports whether no process ran.
 func (r *Result) Replayed() bool { return r.in().replayed }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"time"
 
 	"github.com/boombox-go/boombox/contain"
@@ -23,7 +22,7 @@ type boxFlags struct {
 	Dir          text        `placeholder:"DIR" help:"Run in this directory."`
 	User         userGroup   `placeholder:"UID:GID" help:"Run as this user and group."`
 	Require      guarantees  `placeholder:"GUARANTEE,..." help:"Refuse to start unless this host guarantees all of these (see doctor)."`
-	Untrusted    bool        `help:"Refuse to start unless every protection for a program of unknown origin is in force."`
+	Untrusted    bool        `help:"For a program of unknown origin: empty environment but for PATH, 30s, 8MiB of output, 512MiB, 64 processes, one core, no new privileges, no core dumps, nothing left even if we are killed; or no start."`
 	Report       text        `placeholder:"FILE" help:"Write a JSON report of the run to FILE, or - for standard error."`
 }
 
@@ -44,17 +43,30 @@ func (f *boxFlags) prepare(words command) (*runner.Cmd, *reportFile, error) {
 	return cmd, out, nil
 }
 
-// command makes the runner's command of the flags and argv.
+// command makes the runner's command of the flags and argv. What --untrusted sets, the other flags change.
 func (f *boxFlags) command(argv []string) *runner.Cmd {
 	cmd := runner.Command(argv[0], argv[1:]...)
+	cmd.Output = runner.Both(runner.Stream{Policy: runner.Discard})
+	if f.Untrusted {
+		cmd = runner.Untrusted(argv[0], argv[1:]...)
+	}
 	cmd.Dir = string(f.Dir)
 	cmd.Env = f.environment()
-	cmd.Timeout = time.Duration(f.Timeout)
 	cmd.Grace = time.Duration(f.Grace)
 	cmd.IdleTimeout = time.Duration(f.IdleTimeout)
-	cmd.Require = contain.Guarantee(f.Require)
-	cmd.Limits = contain.Limits{Memory: int64(f.MaxMemory), Processes: int(f.MaxProcesses), CPU: float64(f.CPU)}
-	cmd.Output = runner.Both(runner.Stream{Policy: runner.Discard})
+	cmd.Require |= contain.Guarantee(f.Require)
+	if f.Timeout > 0 {
+		cmd.Timeout = time.Duration(f.Timeout)
+	}
+	if f.MaxMemory > 0 {
+		cmd.Limits.Memory = int64(f.MaxMemory)
+	}
+	if f.MaxProcesses > 0 {
+		cmd.Limits.Processes = int(f.MaxProcesses)
+	}
+	if f.CPU > 0 {
+		cmd.Limits.CPU = float64(f.CPU)
+	}
 	if f.MaxOutput > 0 {
 		cmd.Output = runner.Both(runner.Stream{Policy: runner.Fail, MaxBytes: int64(f.MaxOutput)})
 	}
@@ -64,6 +76,8 @@ func (f *boxFlags) command(argv []string) *runner.Cmd {
 func (f *boxFlags) environment() runner.Env {
 	env := runner.InheritEnv()
 	switch {
+	case f.Untrusted && !f.EnvClear:
+		env = runner.AllowEnv(append([]string{"PATH"}, f.InheritEnv...)...)
 	case len(f.InheritEnv) > 0:
 		env = runner.AllowEnv(f.InheritEnv...)
 	case f.EnvClear:
@@ -80,36 +94,16 @@ func (f *boxFlags) unsupported() error {
 	if f.User.set {
 		return refused("--user cannot be honoured: running as another user is not built yet; use setpriv or su around boombox")
 	}
-	if f.Untrusted {
-		return untrusted(contain.Host())
-	}
 	return nil
-}
-
-// untrustedNeeds is what --untrusted promises of the group; the rest of it, not built yet, is told by untrusted.
-const untrustedNeeds = contain.KillTree | contain.KillOnOwnerDeath | contain.CapMemory | contain.CapProcesses | contain.CapCPU
-
-// untrusted refuses --untrusted, naming everything that is missing.
-func untrusted(host contain.HostReport) error {
-	missing := untrustedNeeds
-	if best, ok := host.Best(); ok {
-		missing &^= best.Guarantees
-	}
-	lacks := append(missing.Names(), "no-new-privileges", "no-core-dumps")
-	return refused("--untrusted is refused, never weakened: missing here are %s (see boombox doctor)",
-		strings.Join(lacks, ", "))
 }
 
 // wanted lists the caps that the flags ask for, as a report shows them before anything is known of them.
 func wanted(l contain.Limits) []limitReport {
-	caps := []limitReport{}
-	add := func(kind contain.LimitKind, max float64) {
-		if max > 0 {
-			caps = append(caps, limitReport{Kind: string(kind), Max: max, Tripped: "unknown"})
+	list := []limitReport{}
+	for _, kind := range []contain.LimitKind{contain.LimitMemory, contain.LimitProcesses, contain.LimitCPU} {
+		if most := l.Of(kind); most > 0 {
+			list = append(list, limitReport{Kind: string(kind), Max: most, Tripped: contain.TripUnknown.String()})
 		}
 	}
-	add(contain.LimitMemory, float64(l.Memory))
-	add(contain.LimitProcesses, float64(l.Processes))
-	add(contain.LimitCPU, l.CPU)
-	return caps
+	return list
 }

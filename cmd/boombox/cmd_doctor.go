@@ -40,6 +40,16 @@ type rungReport struct {
 	// Reason says why it is not available, Remedy what would help; null when there is nothing to say.
 	Reason *string `json:"reason"`
 	Remedy *string `json:"remedy"`
+	// Refused are the caps that an available mechanism has and cannot enforce here.
+	Refused []refusedCap `json:"refused"`
+}
+
+type refusedCap struct {
+	Limit  string `json:"limit"`
+	Reason string `json:"reason"`
+	// Detail says what stands in the way, Remedy what would help; null when there is nothing to say.
+	Detail string  `json:"detail"`
+	Remedy *string `json:"remedy"`
 }
 
 // every holds all guarantees there are.
@@ -71,7 +81,16 @@ func diagnose(host contain.HostReport) diagnosis {
 		d.Guarantees = best.Guarantees.Names()
 	}
 	for _, rung := range host.Rungs {
-		r := rungReport{Mechanism: string(rung.Mechanism), Available: rung.Available, Guarantees: rung.Guarantees.Names()}
+		r := rungReport{
+			Mechanism: string(rung.Mechanism), Available: rung.Available, Guarantees: rung.Guarantees.Names(), Refused: []refusedCap{},
+		}
+		for _, e := range rung.Refused {
+			refused := refusedCap{Limit: string(e.Kind), Reason: string(e.Reason), Detail: e.Detail}
+			if e.Hint != "" {
+				refused.Remedy = ptr(e.Hint)
+			}
+			r.Refused = append(r.Refused, refused)
+		}
 		if rung.Reason != "" {
 			r.Reason = ptr(rung.Reason)
 		}
@@ -141,6 +160,14 @@ func table(host contain.HostReport) string {
 		fmt.Fprintf(&b, "  %-16sgives %s\n", "", rung.Guarantees)
 		if rung.Remedy != "" {
 			fmt.Fprintf(&b, "  %-16swould help: %s\n", "", safe(rung.Remedy))
+		}
+	}
+	for _, rung := range host.Rungs {
+		for _, e := range rung.Refused {
+			fmt.Fprintf(&b, "\n%s does not cap %s here: %s\n", rung.Mechanism, e.Kind, safe(e.Detail))
+			if e.Hint != "" {
+				fmt.Fprintf(&b, "  would help: %s\n", safe(e.Hint))
+			}
 		}
 	}
 	b.WriteString(notASandbox)

@@ -24,7 +24,7 @@ type report struct {
 	// Mechanism and Guarantees are what held the tree.
 	Mechanism  *string  `json:"mechanism"`
 	Guarantees []string `json:"guarantees"`
-	// Limits are the caps asked for.
+	// Limits are the caps asked for, and what the kernel's counters say of each.
 	Limits []limitReport `json:"limits"`
 	// Survivors counts the members that were alive after the teardown.
 	Survivors *int `json:"survivors"`
@@ -34,8 +34,10 @@ type report struct {
 	// StdoutBytes and StderrBytes count what the tree wrote, kept or not.
 	StdoutBytes *int64 `json:"stdout_bytes"`
 	StderrBytes *int64 `json:"stderr_bytes"`
-	// CPUMS is the processor time of the program and of the descendants that it waited for.
-	CPUMS           *int64 `json:"cpu_ms"`
+	// CPUMS is the processor time of the whole tree, or, where nothing counts it, of the program and of the descendants that
+	// it waited for.
+	CPUMS *int64 `json:"cpu_ms"`
+	// PeakMemoryBytes is the most that the tree held at once, where memory was capped.
 	PeakMemoryBytes *int64 `json:"peak_memory_bytes"`
 	Replayed        bool   `json:"replayed"`
 }
@@ -72,6 +74,16 @@ func finished(res *runner.Result, limits contain.Limits) report {
 		}
 		if status.CPU > 0 {
 			r.CPUMS = ptr(status.CPU.Milliseconds())
+		}
+	}
+	if stats := res.Stats(); stats.CPU != nil {
+		r.CPUMS = ptr(stats.CPU.Milliseconds())
+	}
+	r.PeakMemoryBytes = res.Stats().PeakMemory
+	evidence := res.Evidence()
+	for i, l := range r.Limits {
+		if known, ok := evidence.Of(contain.LimitKind(l.Kind)); ok {
+			r.Limits[i].Tripped, r.Limits[i].Events = known.Tripped.String(), known.Events
 		}
 	}
 	teardown := res.Teardown()

@@ -88,7 +88,6 @@ var _ = Describe("usage", func() {
 			Expect(report).To(HaveKeyWithValue("stdout_bytes", BeNil()))
 		},
 		Entry("another user", "--user cannot be honoured", "--user", "1000:1000"),
-		Entry("no trust", "--untrusted is refused, never weakened: missing here are", "--untrusted"),
 		Entry("a guarantee that no host gives", "cannot guarantee", "--require", "resist-same-uid,cap-cpu,kill-on-owner-death"),
 	)
 })

@@ -55,7 +55,7 @@ func descriptors() map[string]string {
 	return fds
 }
 
-// cgroups lists boombox's cgroups under every cgroup v2 mount whose names tell that this process made them.
+// cgroups lists boombox's cgroups under every cgroup mount, v1 and v2, whose names tell that this process made them.
 func cgroups() []string {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -65,7 +65,7 @@ func cgroups() []string {
 	for line := range strings.Lines(string(mounts)) {
 		before, after, ok := strings.Cut(line, " - ")
 		fields := strings.Fields(before)
-		if !ok || !strings.HasPrefix(after, "cgroup2 ") || len(fields) < 5 {
+		if !ok || !strings.HasPrefix(after, "cgroup") || len(fields) < 5 {
 			continue
 		}
 		walkCgroups(fields[4], &found)

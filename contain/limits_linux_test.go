@@ -1,0 +1,296 @@
+package contain_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/fixtures"
+	"github.com/boombox-go/boombox/internal/suite"
+)
+
+// cappedGroup makes a group with caps that is closed with the spec.
+func cappedGroup(l contain.Limits) *contain.Group {
+	GinkgoHelper()
+	g, err := contain.New(contain.Options{Limits: l})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(g.Close()).To(Succeed()) })
+	return g
+}
+
+// capOf is what the group's evidence says of one cap.
+func capOf(g *contain.Group, kind contain.LimitKind) contain.LimitEvidence {
+	GinkgoHelper()
+	l, ok := g.Evidence().Of(kind)
+	Expect(ok).To(BeTrue())
+	return l
+}
+
+// startSmall starts a program of one task that waits for its life to be over, or for its end.
+func startSmall(g *contain.Group) (*contain.Child, error) {
+	nonce, find := suite.WithNonce()
+	DeferCleanup(reap, find)
+	return g.Start(context.Background(), contain.Spec{Path: "/bin/sleep", Argv: contain.Seal("sleep", "20"), Env: contain.Seal(nonce)})
+}
+
+// v1Dirs lists this process's directories in cgroup v1 hierarchies, looked for without the code under test.
+func v1Dirs() []string { return v1DirsOf(os.Getpid()) }
+
+func v1DirsOf(pid int) []string {
+	GinkgoHelper()
+	var found []string
+	for _, controller := range []string{"memory", "pids", "cpu"} {
+		root := filepath.Join("/sys/fs/cgroup", controller)
+		_ = filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+			if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), "boombox-") && strings.Contains(d.Name(), "-"+itoa(pid)+"-") {
+				found = append(found, path)
+			}
+			return nil
+		})
+	}
+	return found
+}
+
+var _ = Describe("a cap on processes", Label("limits"), func() {
+	BeforeEach(func() { suite.Require(contain.CapProcesses) })
+
+	const most = 20
+
+	It("holds a fork bomb, counted from outside, and says so", func() {
+		g := cappedGroup(contain.Limits{Processes: most})
+		Expect(g.Guarantees().Has(contain.CapProcesses)).To(BeTrue())
+		r := start(g, "taskbomb", "60")
+		line, err := r.output.ReadString('\n')
+		Expect(err).NotTo(HaveOccurred())
+		Expect(line).To(Equal("refused\n"))
+		for end := time.Now().Add(500 * time.Millisecond); time.Now().Before(end); {
+			Expect(tasks(r.find())).To(BeNumerically("<=", most))
+		}
+		Expect(len(r.find())).To(BeNumerically(">", 3), "it is not the bomb that was slow")
+		Expect(capOf(g, contain.LimitProcesses)).To(And(
+			HaveField("Tripped", contain.HasTripped), HaveField("Max", float64(most)), HaveField("Effective", float64(most)),
+			HaveField("Events", HaveValue(BeNumerically(">", 0))),
+		))
+		began := time.Now()
+		Expect(g.Close()).To(Succeed())
+		Expect(time.Since(began)).To(BeNumerically("<", 2*time.Second))
+		Expect(r.find()).To(BeEmpty())
+		Expect(capOf(g, contain.LimitProcesses).Tripped).To(Equal(contain.HasTripped), "it is known after the group is gone")
+	})
+
+	It("is what holds it: without one the bomb passes it", func() {
+		g := cappedGroup(contain.Limits{})
+		r := start(g, "taskbomb", "60")
+		Eventually(r.find).WithTimeout(bound).Should(HaveLen(61))
+		Expect(g.Close()).To(Succeed())
+		Expect(r.find()).To(BeEmpty())
+		Expect(g.Evidence().Limits).To(BeEmpty())
+	})
+
+	It("refuses the start beyond it, typed, and takes one again when there is room", func() {
+		g := cappedGroup(contain.Limits{Processes: most})
+		var first *contain.Child
+		for i := range most {
+			c, err := startSmall(g)
+			Expect(err).NotTo(HaveOccurred(), "start %d", i+1)
+			if first == nil {
+				first = c
+			}
+		}
+		Expect(capOf(g, contain.LimitProcesses)).To(And(
+			HaveField("Tripped", contain.NotTripped), HaveField("Events", HaveValue(BeZero())),
+		))
+		for range 3 {
+			_, err := startSmall(g)
+			Expect(err).To(And(MatchError(contain.ErrLimit), MatchError(syscall.EAGAIN)))
+			var step *contain.StartError
+			Expect(err).To(BeAssignableToTypeOf(step))
+			Expect(err).To(MatchError("contain: cannot make the tree: the group has reached its limit of 20 processes: resource temporarily unavailable"))
+		}
+		Expect(capOf(g, contain.LimitProcesses).Tripped).To(Equal(contain.HasTripped))
+		Expect(first.Close()).To(Succeed())
+		_, err := startSmall(g)
+		Expect(err).NotTo(HaveOccurred())
+	})
+
+	It("is exact when starts race for the last places", func() {
+		g := cappedGroup(contain.Limits{Processes: 8})
+		outcome := make(chan error, 32)
+		for range cap(outcome) {
+			go func() {
+				defer GinkgoRecover()
+				_, err := startSmall(g)
+				outcome <- err
+			}()
+		}
+		started := 0
+		for range cap(outcome) {
+			if err := <-outcome; err == nil {
+				started++
+			} else {
+				Expect(err).To(MatchError(syscall.EAGAIN))
+			}
+		}
+		Expect(started).To(Equal(8))
+	})
+
+	It("leaves this program where it was, and no directory", func() {
+		before, err := os.ReadFile("/proc/self/cgroup")
+		Expect(err).NotTo(HaveOccurred())
+		g := cappedGroup(contain.Limits{Processes: most, Memory: 64 << 20, CPU: 1})
+		for range 5 {
+			_, err := startSmall(g)
+			Expect(err).NotTo(HaveOccurred())
+		}
+		for _, task := range ownTasks() {
+			now, err := os.ReadFile("/proc/self/task/" + task + "/cgroup")
+			if err == nil { // or it ended
+				Expect(string(now)).To(Equal(string(before)))
+			}
+		}
+		Expect(g.Close()).To(Succeed())
+		Expect(v1Dirs()).To(BeEmpty())
+		Expect(ownBases()).To(BeEmpty())
+	})
+})
+
+func ownTasks() (names []string) {
+	GinkgoHelper()
+	entries, err := os.ReadDir("/proc/self/task")
+	Expect(err).NotTo(HaveOccurred())
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// tasks counts the tasks of processes.
+func tasks(pids []int) (n int) {
+	for _, pid := range pids {
+		entries, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+		if err == nil {
+			n += len(entries)
+		}
+	}
+	return n
+}
+
+var _ = Describe("a cap on memory", Label("limits"), func() {
+	BeforeEach(func() { suite.Require(contain.CapMemory) })
+
+	It("ends who takes more, says so, and leaves the group beside it alone", func() {
+		sibling := cappedGroup(contain.Limits{Memory: 64 << 20})
+		calm := start(sibling, "sleep")
+		g := cappedGroup(contain.Limits{Memory: 16 << 20})
+		// It may not come to say that it is ready: with the race detector in it, it is as big as that.
+		spec, _, find := specOf("hog", "32")
+		DeferCleanup(reap, find)
+		c, err := g.Start(context.Background(), spec)
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(c.Exited()).WithTimeout(bound).Should(BeClosed())
+		Expect(statusOf(c).Signal).To(Equal(syscall.SIGKILL))
+		Expect(capOf(g, contain.LimitMemory)).To(And(
+			HaveField("Tripped", contain.HasTripped), HaveField("Max", float64(16<<20)), HaveField("Effective", float64(16<<20)),
+			HaveField("Events", HaveValue(BeNumerically(">", 0))),
+		))
+		Expect(g.Evidence().OutsideKills).To(HaveValue(BeZero()))
+		Expect(g.Stats().PeakMemory).To(HaveValue(And(BeNumerically(">", 12<<20), BeNumerically("<=", 17<<20))))
+		Expect(suite.Alive(calm.PID())).To(BeTrue())
+		Expect(capOf(sibling, contain.LimitMemory).Tripped).To(Equal(contain.NotTripped))
+		Expect(g.Close()).To(Succeed())
+		Expect(capOf(g, contain.LimitMemory).Tripped).To(Equal(contain.HasTripped))
+	})
+
+	It("lets who takes less be", func() {
+		g := cappedGroup(contain.Limits{Memory: 128 << 20})
+		r := start(g, "hog", "32")
+		line, err := r.output.ReadString('\n')
+		Expect(err).NotTo(HaveOccurred())
+		Expect(line).To(Equal("held\n"))
+		Expect(capOf(g, contain.LimitMemory).Tripped).To(Equal(contain.NotTripped))
+		Expect(g.Stats().PeakMemory).To(HaveValue(BeNumerically(">", 32<<20)))
+	})
+
+	It("is never blamed for a SIGKILL", func() {
+		g := cappedGroup(contain.Limits{Memory: 128 << 20})
+		r := start(g, "sleep")
+		Expect(r.Signal(syscall.SIGKILL)).To(Succeed())
+		Eventually(r.Exited()).WithTimeout(bound).Should(BeClosed())
+		Expect(capOf(g, contain.LimitMemory).Tripped).To(Equal(contain.NotTripped))
+		Expect(g.Close()).To(Succeed())
+		Expect(capOf(g, contain.LimitMemory).Tripped).To(Equal(contain.NotTripped))
+	})
+})
+
+var _ = Describe("a cap on processors", Label("limits"), func() {
+	BeforeEach(func() { suite.Require(contain.CapCPU) })
+
+	// burn is how many cores the spinner uses over a while.
+	burn := func(g *contain.Group, while time.Duration) float64 {
+		GinkgoHelper()
+		start(g, "spinner")
+		before, began := *g.Stats().CPU, time.Now()
+		timer := time.NewTimer(while) // the time is what is measured
+		<-timer.C
+		return (*g.Stats().CPU - before).Seconds() / time.Since(began).Seconds()
+	}
+
+	It("holds who burns more to it, says so, and counts what it used", Serial, func() {
+		free := cappedGroup(contain.Limits{})
+		there := burn(free, time.Second)
+		Expect(free.Close()).To(Succeed())
+		most := 0.5
+		if there < 0.8 {
+			most = math.Max(0.02, math.Round(there*40)/100) // others use this machine too, and leave less to be used up
+		}
+		g := cappedGroup(contain.Limits{CPU: most})
+		used := burn(g, 3*time.Second)
+		AddReportEntry("cores", fmt.Sprintf("without a cap %.2f, capped at %.2f: %.3f", there, most, used), ReportEntryVisibilityAlways)
+		Expect(there).To(BeNumerically(">", 1.5*most), "the control: without the cap it burns more")
+		Expect(used).To(BeNumerically("~", most, 0.2*most+0.01))
+		Expect(capOf(g, contain.LimitCPU)).To(And(
+			HaveField("Tripped", contain.HasTripped), HaveField("Max", most), HaveField("Effective", most),
+			HaveField("Events", HaveValue(BeNumerically(">", 10))),
+		))
+		Expect(g.Close()).To(Succeed())
+		Expect(g.Stats().CPU.Seconds()).To(BeNumerically(">=", 2*most), "the dead are counted")
+	})
+
+	It("that is not reached is not blamed", func() {
+		g := cappedGroup(contain.Limits{CPU: 64})
+		start(g, "sleep")
+		Expect(capOf(g, contain.LimitCPU)).To(And(
+			HaveField("Tripped", contain.NotTripped), HaveField("Events", HaveValue(BeZero()))))
+	})
+})
+
+var _ = Describe("what a tree has used", Label("limits"), func() {
+	It("is counted with those that left it, where cgroups count", func() {
+		suite.Require(contain.KillTree)
+		g := newGroup(contain.Cgroup2)
+		argv := fixtures.Argv("exit", "0")
+		c, err := g.Start(context.Background(), contain.Spec{Path: argv[0], Argv: contain.Seal(argv...)})
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(c.Exited()).WithTimeout(bound).Should(BeClosed())
+		Expect(c.Close()).To(Succeed())
+		Expect(c.Stats().CPU).To(HaveValue(BeNumerically(">", 0)))
+		Expect(*g.Stats().CPU).To(BeNumerically(">=", *c.Stats().CPU))
+		Expect(c.Stats()).To(And(HaveField("PeakMemory", BeNil()), HaveField("PeakProcesses", BeNil())), "not measured is not 0")
+	})
+
+	It("is not known of a process group", func() {
+		g := newGroup(contain.ProcessGroup)
+		Expect(start(g, "sleep").Stats()).To(Equal(contain.Stats{}))
+		Expect(g.Stats()).To(Equal(contain.Stats{}))
+	})
+})
