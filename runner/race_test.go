@@ -44,7 +44,7 @@ var _ = Describe("the race for the outcome", func() {
 		}
 		slices.Sort(took)
 		usual := took[len(took)/2]
-		seen := eachSeed(40, 2500, func(seed uint64) (runner.OutcomeKind, error) { return realRound(seed, usual) })
+		seen := eachSeed(80, 2500, func(seed uint64) (runner.OutcomeKind, error) { return realRound(seed, usual) })
 		for _, kind := range []runner.OutcomeKind{runner.KindExited, runner.KindTimedOut, runner.KindCancelled} {
 			Expect(seen).To(HaveKeyWithValue(kind, BeNumerically(">", 0)))
 		}

@@ -92,13 +92,11 @@ func (r *run) supervise() {
 	if !r.current().natural() && r.grace > 0 && !closed(exited) {
 		r.askToEnd(exited)
 	}
-	// Only an ended child tells who else holds the streams; what the kill leaves holding them is outside the tree.
-	over := closed(exited)
-	held := over && r.backend.OutputHeld()
+	// Only a child that has ended tells who else in the tree holds the streams. Who holds them after the kill is outside,
+	// and shows in the draining.
+	held := closed(exited) && r.backend.OutputHeld()
 	teardown := r.backend.Kill()
-	if !over && waitFor(exited, exitPatience) {
-		held = r.backend.OutputHeld()
-	}
+	waitFor(exited, exitPatience)
 	status, known := r.backend.Poll()
 	held = r.drain(teardown) || held
 	var stdinErr error
@@ -240,13 +238,14 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-func waitFor(c <-chan struct{}, atMost time.Duration) bool {
+func waitFor(c <-chan struct{}, atMost time.Duration) {
+	if closed(c) {
+		return
+	}
 	t := time.NewTimer(atMost)
 	defer t.Stop()
 	select {
 	case <-c:
-		return true
 	case <-t.C:
-		return false
 	}
 }

@@ -29,7 +29,7 @@ type diagnosis struct {
 	Guarantees []string `json:"guarantees"`
 	// Missing are the guarantees that no mechanism of this host gives.
 	Missing []string `json:"missing"`
-	// Mechanisms are all of this system, strongest first.
+	// Mechanisms are all of this system, in the order in which they are taken.
 	Mechanisms []rungReport `json:"mechanisms"`
 }
 
@@ -150,16 +150,16 @@ func table(host contain.HostReport) string {
 		}
 		fmt.Fprintf(&b, "%-21s%-5s%s\n", m.is, mark, m.text)
 	}
-	b.WriteString("\nmechanisms, strongest first\n")
+	b.WriteString("\nmechanisms, in the order in which they are taken\n")
 	for _, rung := range host.Rungs {
 		state := "available"
 		if !rung.Available {
 			state = "not available: " + safe(rung.Reason)
 		}
-		fmt.Fprintf(&b, "  %-16s%s\n", rung.Mechanism, state)
-		fmt.Fprintf(&b, "  %-16sgives %s\n", "", rung.Guarantees)
+		fmt.Fprintf(&b, "  %-23s%s\n", rung.Mechanism, state)
+		fmt.Fprintf(&b, "  %-23sgives %s\n", "", rung.Guarantees)
 		if rung.Remedy != "" {
-			fmt.Fprintf(&b, "  %-16swould help: %s\n", "", safe(rung.Remedy))
+			fmt.Fprintf(&b, "  %-23swould help: %s\n", "", safe(rung.Remedy))
 		}
 	}
 	for _, rung := range host.Rungs {
