@@ -257,13 +257,16 @@ var _ = Describe("a cap on processors", Label("limits"), func() {
 		used := burn(g, 3*time.Second)
 		AddReportEntry("cores", fmt.Sprintf("without a cap %.2f, capped at %.2f: %.3f", there, most, used), ReportEntryVisibilityAlways)
 		Expect(there).To(BeNumerically(">", 1.5*most), "the control: without the cap it burns more")
-		Expect(used).To(BeNumerically("~", most, 0.2*most+0.01))
+		Expect(used).To(BeNumerically("<=", 1.2*most+0.01))
+		if there >= 0.8 { // else it is the others who keep it from its share
+			Expect(used).To(BeNumerically("~", most, 0.1))
+		}
 		Expect(capOf(g, contain.LimitCPU)).To(And(
 			HaveField("Tripped", contain.HasTripped), HaveField("Max", most), HaveField("Effective", most),
 			HaveField("Events", HaveValue(BeNumerically(">", 10))),
 		))
 		Expect(g.Close()).To(Succeed())
-		Expect(g.Stats().CPU.Seconds()).To(BeNumerically(">=", 2*most), "the dead are counted")
+		Expect(g.Stats().CPU.Seconds()).To(BeNumerically(">=", 2*used), "the dead are counted")
 	})
 
 	It("that is not reached is not blamed", func() {
