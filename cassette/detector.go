@@ -15,6 +15,8 @@ type rule struct {
 	fold    bool
 	// shaped says that the secret is known by its own form, so that the rule holds in escaped text as well.
 	shaped bool
+	// long says that a match can reach far: an anchor inside the last match of the rule is then none of its own.
+	long bool
 	// match looks at data around an anchor, which is data[at:end], and returns the secret; from < 0 means that there is
 	// none.
 	match func(data []byte, at, end int) (from, to int)
@@ -129,6 +131,7 @@ func unmasked(spans []span, data []byte) []span {
 
 // each yields what the rules find, in no particular order and overlapping, until yield returns false.
 func (d *detector) each(data []byte, shaped bool, yield func(span) bool) {
+	var last span
 	for i := 0; i+1 < len(data); i++ {
 		k := d.pairs[int(data[i])<<8|int(data[i+1])]
 		if k == 0 {
@@ -136,13 +139,17 @@ func (d *detector) each(data []byte, shaped bool, yield func(span) bool) {
 		}
 		for _, a := range d.lists[k] {
 			at, end := i-a.off, i-a.off+len(a.text)
-			if at < 0 || end > len(data) || shaped && !a.rule.shaped {
+			if at < 0 || end > len(data) || shaped && !a.rule.shaped || a.rule.long && a.rule == last.rule && at < last.to {
 				continue
 			}
 			if have := data[at:end]; string(have) != a.text && (!a.fold || !bytes.EqualFold(have, []byte(a.text))) {
 				continue
 			}
-			if from, to := a.rule.match(data, at, end); from >= 0 && from < to && !yield(span{from, to, a.rule}) {
+			from, to := a.rule.match(data, at, end)
+			if from < 0 || from >= to {
+				continue
+			}
+			if last = (span{from, to, a.rule}); !yield(last) {
 				return
 			}
 		}

@@ -49,6 +49,7 @@ type CorruptError struct {
 	Err error
 }
 
+// Error implements error.
 func (e *CorruptError) Error() string {
 	var b strings.Builder
 	b.WriteString("cassette: ")
@@ -65,6 +66,7 @@ func (e *CorruptError) Error() string {
 // Is makes the error match [ErrCorrupt].
 func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
 
+// Unwrap gives the cause.
 func (e *CorruptError) Unwrap() error { return e.Err }
 
 // VersionError reports a cassette that a later boombox wrote.
@@ -75,6 +77,7 @@ type VersionError struct {
 	Version int
 }
 
+// Error implements error.
 func (e *VersionError) Error() string {
 	where := ""
 	if e.Path != "" {

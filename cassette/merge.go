@@ -17,6 +17,7 @@ type ConflictError struct {
 	Runs []string
 }
 
+// Error implements error.
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("%v: %s", ErrConflict, strings.Join(e.Runs, "; "))
 }

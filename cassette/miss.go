@@ -282,6 +282,7 @@ type UnplayedError struct {
 	Runs []string
 }
 
+// Error implements error.
 func (e *UnplayedError) Error() string {
 	where := ""
 	if e.Path != "" {

@@ -112,6 +112,7 @@ type ModeError struct {
 	Reason string
 }
 
+// Error implements error.
 func (e *ModeError) Error() string {
 	from := ""
 	if e.Origin != "" {

@@ -228,10 +228,12 @@ type RecordError struct {
 	Err error
 }
 
+// Error implements error.
 func (e *RecordError) Error() string {
 	return fmt.Sprintf("cassette: recorded run %d, of %s, cannot be saved: %v", e.Run, showName(e.Program), e.Err)
 }
 
+// Unwrap gives the cause.
 func (e *RecordError) Unwrap() error { return e.Err }
 
 func (s *recording) describe() string {

@@ -61,9 +61,9 @@ func separator(data []byte, at int) (from int, sep, quote byte, ok bool) {
 }
 
 // restOfLine is the end of the line, of the quoted string, or of the text.
-func restOfLine(data []byte, from int, quote byte) int {
+func restOfLine(data []byte, from, most int, quote byte) int {
 	to := from
-	for to < len(data) && data[to] != '\n' && data[to] != '\r' && (quote == 0 || data[to] != quote) {
+	for to < len(data) && to-from < most && data[to] != '\n' && data[to] != '\r' && (quote == 0 || data[to] != quote) {
 		to++
 	}
 	if quote != 0 {
@@ -86,7 +86,7 @@ func matchAuthorization(data []byte, at, end int) (int, int) {
 			quote = data[max(0, at-32)+i]
 		}
 	}
-	to := restOfLine(data, from, quote)
+	to := restOfLine(data, from, mostDecided, quote)
 	value := data[from:to]
 	scheme, rest, spaced := bytes.Cut(value, []byte{' '})
 	if spaced && len(scheme) <= 24 && runOf(scheme, 0, len(scheme), &dashed) == len(scheme) {
@@ -95,11 +95,12 @@ func matchAuthorization(data []byte, at, end int) (int, int) {
 		}
 		switch {
 		case bytes.EqualFold(scheme, []byte("digest")), bytes.HasPrefix(scheme, []byte("AWS4")):
-			return secretValue(data, to-len(rest), to, 8)
+			return secretValue(data, to-len(rest), restOfLine(data, from, len(data), quote), 8)
 		case len(rest) > 0:
 			n := runOf(rest, 0, len(rest), &dotted)
 			if known(scheme) && n > 0 {
-				return secretValue(data, to-len(rest), to-len(rest)+n, 3)
+				begin := to - len(rest)
+				return secretValue(data, begin, runOf(data, begin, len(data), &dotted), 3)
 			}
 		}
 		return -1, 0
@@ -107,7 +108,7 @@ func matchAuthorization(data []byte, at, end int) (int, int) {
 	if to = from + runOf(data[from:to], 0, to-from, &dotted); !plausible(data[from:to]) {
 		return -1, 0
 	}
-	return secretValue(data, from, to, 8)
+	return secretValue(data, from, runOf(data, from, len(data), &dotted), 8)
 }
 
 func known(scheme []byte) bool {
@@ -121,11 +122,11 @@ func known(scheme []byte) bool {
 
 // matchBearer takes a bearer token wherever it stands.
 func matchBearer(data []byte, at, end int) (int, int) {
-	to := runOf(data, end, 4096, &dotted)
+	to := runOf(data, end, mostDecided, &dotted)
 	if at > 0 && alnum[data[at-1]] || to-end < 16 || !plausible(data[end:to]) {
 		return -1, 0
 	}
-	return secretValue(data, end, to, 16)
+	return secretValue(data, end, runOf(data, end, len(data), &dotted), 16)
 }
 
 // matchCookie takes what a Cookie or Set-Cookie header holds.
@@ -135,11 +136,17 @@ func matchCookie(data []byte, at, end int) (int, int) {
 		from++
 	}
 	to := from
-	for to < len(data) && data[to] != '\n' && data[to] != '\r' && data[to] != '\'' && data[to] != '"' {
+	goesOn := func() bool {
+		return to < len(data) && data[to] != '\n' && data[to] != '\r' && data[to] != '\'' && data[to] != '"'
+	}
+	for to-from < mostDecided && goesOn() {
 		to++
 	}
 	if bytes.IndexByte(data[from:to], '=') < 0 {
 		return -1, 0
+	}
+	for goesOn() {
+		to++
 	}
 	return secretValue(data, from, to, 4)
 }
@@ -151,7 +158,7 @@ func matchNamed(data []byte, at, end int) (int, int) {
 		return -1, 0 // password_file, tokenizer
 	}
 	name := at
-	for name > 0 && dashed[data[name-1]] {
+	for name > 0 && at-name < 64 && dashed[data[name-1]] {
 		name--
 	}
 	from, _, quote, ok := separator(data, end)
@@ -167,19 +174,30 @@ func matchNamed(data []byte, at, end int) (int, int) {
 		}
 	}
 	to := from
-	for to < len(data) && data[to] > ' ' && data[to] != 0x7f && data[to] != quote &&
-		(quote != 0 || bytes.IndexByte([]byte(`"'&;,<>(){}[]|`+"`"), data[to]) < 0) {
+	goesOn := func() bool {
+		return to < len(data) && data[to] > ' ' && data[to] != 0x7f && data[to] != quote && (quote != 0 || !endsValue[data[to]])
+	}
+	for to-from < mostDecided && goesOn() {
 		to++
 	}
-	value := data[from:to]
-	if quote != 0 {
-		value = bytes.TrimRight(value, `\`)
-	}
-	if !plausible(value) || value[0] == '$' || value[0] == '/' {
+	if !plausible(data[from:to]) || data[from] == '$' || data[from] == '/' || maskedValue(data[from:to]) {
 		return -1, 0
 	}
-	return secretValue(data, from, from+len(value), 6)
+	for goesOn() {
+		to++
+	}
+	if quote != 0 {
+		to = from + len(bytes.TrimRight(data[from:to], `\`))
+	}
+	return from, to
 }
+
+// mostDecided is how far a rule looks to decide whether there is a secret, so that the time for a text grows with its length alone.
+// How far the secret reaches is another matter.
+const mostDecided = 4096
+
+// endsValue are the characters that end a value without quotes.
+var endsValue = charset("\"'&;,<>(){}[]|`")
 
 // matchNetrc takes the password of a .netrc entry.
 func matchNetrc(data []byte, _, end int) (int, int) {
@@ -210,7 +228,7 @@ func matchDockerAuth(data []byte, _, end int) (int, int) {
 		return -1, 0
 	}
 	to := from
-	for to < len(data) && (base64Char[data[to]] || data[to] == '=') {
+	for to < len(data) && to-from < 8192 && (base64Char[data[to]] || data[to] == '=') {
 		to++
 	}
 	if !bytes.Contains(decodeLoosely(nil, data[from:to]), []byte{':'}) {

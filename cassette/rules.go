@@ -59,21 +59,21 @@ var builtin = []*rule{
 	prefixed("linear-key", &alnum, 32, 64, "lin_api_"),
 	prefixed("age-key", &upper, 50, 64, "AGE-SECRET-KEY-1"),
 	prefixed("sendgrid-key", &dotted, 60, 80, "SG."),
-	{name: "jwt", anchors: []string{"eyJ"}, shaped: true, match: matchJWT},
-	{name: "private-key", anchors: []string{"-----BEGIN "}, shaped: true, match: matchPEM},
+	{name: "jwt", anchors: []string{"eyJ"}, shaped: true, long: true, match: matchJWT},
+	{name: "private-key", anchors: []string{"-----BEGIN "}, shaped: true, long: true, match: matchPEM},
 	{name: "azure-key", anchors: []string{"AccountKey=", "SharedAccessKey="}, shaped: true, match: matchAfter(&dotted, 20)},
 	{name: "url-password", anchors: []string{"://"}, match: matchURL},
-	{name: "authorization", anchors: []string{"authorization"}, fold: true, match: matchAuthorization},
-	{name: "authorization", anchors: []string{"bearer "}, fold: true, match: matchBearer},
-	{name: "cookie", anchors: []string{"cookie:"}, fold: true, match: matchCookie},
+	{name: "authorization", anchors: []string{"authorization"}, fold: true, long: true, match: matchAuthorization},
+	{name: "authorization", anchors: []string{"bearer "}, fold: true, long: true, match: matchBearer},
+	{name: "cookie", anchors: []string{"cookie:"}, fold: true, long: true, match: matchCookie},
 	{
-		name: "named", fold: true, match: matchNamed, anchors: []string{
+		name: "named", fold: true, long: true, match: matchNamed, anchors: []string{
 			"password", "passwd", "passphrase", "secret", "token", "apikey", "api_key", "api-key", "access_key", "access-key",
 			"private_key", "secret_key", "accesskey",
 		},
 	},
 	{name: "netrc", anchors: []string{"machine "}, match: matchNetrc},
-	{name: "docker-auth", anchors: []string{`"auth"`}, match: matchDockerAuth},
+	{name: "docker-auth", long: true, anchors: []string{`"auth"`}, match: matchDockerAuth},
 }
 
 // prefixed is a token with a telling beginning and a body of least to most characters.
@@ -120,12 +120,12 @@ func runOf(data []byte, from, most int, set *[256]bool) int {
 
 // matchJWT takes three parts of base64url, the last of which may be empty.
 func matchJWT(data []byte, at, end int) (int, int) {
-	to := runOf(data, end, len(data), &dashed)
+	to := runOf(data, end, mostDecided, &dashed)
 	if to-end < 8 || to >= len(data) || data[to] != '.' {
 		return -1, 0
 	}
 	body := to + 1
-	if to = runOf(data, body, len(data), &dashed); to-body < 8 || to >= len(data) || data[to] != '.' {
+	if to = runOf(data, body, 4*mostDecided, &dashed); to-body < 8 || to >= len(data) || data[to] != '.' {
 		return -1, 0
 	}
 	return at, runOf(data, to+1, len(data), &dashed)

@@ -51,6 +51,7 @@ type SecretError struct {
 	Findings []Finding
 }
 
+// Error implements error.
 func (e *SecretError) Error() string {
 	const most = 3
 	var places []string

@@ -182,6 +182,7 @@ type LockedError struct {
 	Holder int
 }
 
+// Error implements error.
 func (e *LockedError) Error() string {
 	who := "another process"
 	switch e.Holder {

@@ -19,6 +19,7 @@ type DriftError struct {
 	Changes []Change
 }
 
+// Error implements error.
 func (e *DriftError) Error() string {
 	const most = 5
 	var list []string

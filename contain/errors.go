@@ -32,6 +32,7 @@ type UnsupportedError struct {
 	Rungs []Rung
 }
 
+// Error implements error.
 func (e *UnsupportedError) Error() string {
 	var b strings.Builder
 	switch {
@@ -86,8 +87,10 @@ type StartError struct {
 	Err error
 }
 
+// Error implements error.
 func (e *StartError) Error() string { return fmt.Sprintf("contain: cannot %s: %v", e.Step, e.Err) }
 
+// Unwrap gives the cause.
 func (e *StartError) Unwrap() error { return e.Err }
 
 // DrainError reports members that were killed and yet are alive when the bound for draining is over: they sleep
@@ -99,6 +102,7 @@ type DrainError struct {
 	Err error
 }
 
+// Error implements error.
 func (e *DrainError) Error() string {
 	if len(e.Survivors) == 0 {
 		return fmt.Sprintf("contain: the tree was not seen empty: %v", e.Err)
@@ -117,4 +121,5 @@ func (e *DrainError) Error() string {
 // Is makes the error match [ErrDrain].
 func (e *DrainError) Is(target error) bool { return target == ErrDrain }
 
+// Unwrap gives the cause.
 func (e *DrainError) Unwrap() error { return e.Err }

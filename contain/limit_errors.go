@@ -55,6 +55,7 @@ type LimitError struct {
 	Err error
 }
 
+// Error implements error.
 func (e *LimitError) Error() string {
 	if e.Reason == LimitInvalid {
 		return fmt.Sprintf("contain: %s limit is invalid: %s", e.Kind, e.Detail)
@@ -71,6 +72,7 @@ func (e *LimitError) Is(target error) bool {
 	return target == ErrUnsupported && e.Reason != LimitInvalid
 }
 
+// Unwrap gives the cause.
 func (e *LimitError) Unwrap() error { return e.Err }
 
 // LimitHit is a start that a cap of its group refused: the kernel counted the refusal against the group's own cap. It
@@ -83,6 +85,7 @@ type LimitHit struct {
 	Err error
 }
 
+// Error implements error.
 func (e *LimitHit) Error() string {
 	return fmt.Sprintf("the group has reached its limit of %s %s: %v", strconv.FormatFloat(e.Max, 'f', -1, 64), e.Kind, e.Err)
 }
@@ -90,4 +93,5 @@ func (e *LimitHit) Error() string {
 // Is makes the error match [ErrLimit].
 func (e *LimitHit) Is(target error) bool { return target == ErrLimit }
 
+// Unwrap gives the cause.
 func (e *LimitHit) Unwrap() error { return e.Err }

@@ -27,6 +27,7 @@ type UnscriptedError struct {
 	Spent bool
 }
 
+// Error implements error.
 func (e *UnscriptedError) Error() string {
 	s := fmt.Sprintf("fake: unscripted call of %q with %s: ", e.Program, count(e.Args, "argument"))
 	switch {
@@ -90,6 +91,7 @@ type DeniedError struct {
 	Args    int
 }
 
+// Error implements error.
 func (e *DeniedError) Error() string {
 	return fmt.Sprintf("fake: start of %q with %s denied: this test is to start nothing", e.Program, count(e.Args, "argument"))
 }

@@ -75,6 +75,7 @@ type StartError struct {
 	Err error
 }
 
+// Error implements error.
 func (e *StartError) Error() string {
 	s := fmt.Sprintf("runner: cannot start %q: %s", plain(e.Program), e.Kind.phrase())
 	if e.Err != nil {
@@ -97,6 +98,7 @@ func (e *StartError) Is(target error) bool {
 	}
 }
 
+// Unwrap gives the cause.
 func (e *StartError) Unwrap() error { return e.Err }
 
 // InvalidError reports a command that makes no sense, before anything was tried.
@@ -109,6 +111,7 @@ type InvalidError struct {
 	Reason string
 }
 
+// Error implements error.
 func (e *InvalidError) Error() string {
 	return fmt.Sprintf("runner: invalid command %q: %s: %s", plain(e.Program), e.Field, e.Reason)
 }
@@ -132,6 +135,7 @@ func cancelError(program string, cause error, result *Result) *CancelError {
 	return &CancelError{program: program, cause: cause, result: result}
 }
 
+// Error implements error.
 func (e *CancelError) Error() string {
 	s := fmt.Sprintf("runner: %q was cancelled: %s", e.program, plain(e.cause.Error()))
 	if err := e.teardown(); err != nil {
@@ -172,6 +176,7 @@ type ExitError struct {
 // Result is the run.
 func (e *ExitError) Result() *Result { return e.result }
 
+// Error implements error.
 func (e *ExitError) Error() string {
 	r := e.result.in()
 	s := fmt.Sprintf("runner: %q ", r.program)
