@@ -263,7 +263,7 @@ var _ = Describe("a cap on processors", Label("limits"), func() {
 		}
 		Expect(capOf(g, contain.LimitCPU)).To(And(
 			HaveField("Tripped", contain.HasTripped), HaveField("Max", most), HaveField("Effective", most),
-			HaveField("Events", HaveValue(BeNumerically(">", 10))),
+			HaveField("Events", HaveValue(BeNumerically(">", 0))),
 		))
 		Expect(g.Close()).To(Succeed())
 		Expect(g.Stats().CPU.Seconds()).To(BeNumerically(">=", 2*used), "the dead are counted")
