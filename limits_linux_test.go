@@ -16,7 +16,7 @@ import (
 
 var _ = Describe("a cap", Label("live", "limits"), func() {
 	DescribeTable("that cannot be enforced refuses the run before anything starts", func(ctx SpecContext, limits contain.Limits, kind contain.LimitKind) {
-		b := prepareBoxed("sleep")
+		b := prepareBoxed("sleep", "1ms")
 		b.cmd.Limits = limits
 		b.cmd.Timeout = 5 * time.Second
 		res, err := runner.Run(ctx, runner.Contained{}, b.cmd)
@@ -37,7 +37,7 @@ var _ = Describe("a cap", Label("live", "limits"), func() {
 	)
 
 	It("that makes no sense is invalid, and not merely unsupported", func(ctx SpecContext) {
-		b := prepareBoxed("sleep")
+		b := prepareBoxed("sleep", "1ms")
 		b.cmd.Limits.Memory = -1
 		_, err := runner.Run(ctx, runner.Contained{}, b.cmd)
 		Expect(err).To(HaveOccurred())
