@@ -401,7 +401,7 @@ var _ = Describe("Redaction", func() {
 				cassette.Redact(text, nil, cassette.WithSecret("x", "s3cr3t-value"))
 				return cpuTime() - began
 			}
-			small, large := took(64<<10), took(512<<10)
+			small, large := took(16<<10), took(128<<10)
 			Expect(large).To(BeNumerically("<", max(24*small, 500*time.Millisecond)), "%q: eight times the text, 64 times the time is quadratic", piece)
 		}
 	})
