@@ -496,6 +496,10 @@ func (p *cgroup2Place) remove(deadline time.Time) error {
 	if err := p.removeCaps(deadline); err != nil {
 		return err
 	}
+	// A member that may write here can have climbed from its leaf into the group's own cgroup. It dies with the group.
+	if errors.Is(unix.Rmdir(p.path), unix.EBUSY) {
+		p.doom()
+	}
 	if err := removeCgroup(unix.AT_FDCWD, p.path, deadline); err != nil {
 		return err
 	}

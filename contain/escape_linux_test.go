@@ -109,6 +109,16 @@ var _ = Describe("a tree", Label("escape"), func() {
 		})
 	}
 
+	It("may have climbed into the group's own cgroup, and dies with the group", func() {
+		requireCgroups()
+		g := newGroup(contain.Cgroup2)
+		r := start(g, "climber", "1")
+		Expect(r.Close()).To(Succeed())
+		Expect(r.find()).To(ConsistOf(r.left), "the control must have left its tree")
+		Expect(g.Close()).To(Succeed())
+		Expect(r.find()).To(BeEmpty())
+	})
+
 	It("may have cgroups of its members' making, frozen ones too", func() {
 		requireCgroups()
 		for _, args := range [][]string{nil, {"freeze"}} {
