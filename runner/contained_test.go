@@ -130,14 +130,15 @@ var _ = Describe("Contained", func() {
 
 		It("with a grace kills who ignores the request", func(ctx SpecContext) {
 			cmd := fixture("sigtermignorer")
-			cmd.Timeout, cmd.Grace = 300*time.Millisecond, 300*time.Millisecond
+			// Long enough for the child to ignore the signal before it comes.
+			cmd.Timeout, cmd.Grace = 2*time.Second, 300*time.Millisecond
 			res, err := runner.Run(ctx, runner.Contained{}, cmd)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(res.Outcome()).To(Equal(runner.TimedOut))
 			status, _ := res.Status()
 			Expect(status.Signal).To(Equal(syscall.SIGKILL))
-			Expect(res.SettledAfter()).To(BeNumerically(">=", 600*time.Millisecond))
-			Expect(res.SettledAfter()).To(BeNumerically("<", 1600*time.Millisecond))
+			Expect(res.SettledAfter()).To(BeNumerically(">=", cmd.Timeout+cmd.Grace))
+			Expect(res.SettledAfter()).To(BeNumerically("<", cmd.Timeout+cmd.Grace+time.Second))
 		})
 
 		It("survives any duration", func(ctx SpecContext) {
