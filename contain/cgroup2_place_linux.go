@@ -1,0 +1,225 @@
+package contain
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// cgroup2Place is the cgroup of one group.
+type cgroup2Place struct {
+	mechanism *cgroup2
+	base      *base
+	path      string
+	caps      *groupCaps // nil without caps
+	wardens   *wardens   // of the base's directory
+	warden    *warden
+	serial    atomic.Int64 // of the last leaf
+	doomed    atomic.Bool
+
+	// mu guards what follows, for moments.
+	mu  sync.Mutex
+	dir int // the group's descriptor, -1 when it is closed
+	cpu *time.Duration
+}
+
+// lacks is what the warden gives, as long as it is not there: while it starts in the background, and when somebody has
+// killed it.
+func (p *cgroup2Place) lacks() Guarantee {
+	if p.warden.watches() {
+		return 0
+	}
+	return KillOnOwnerDeath
+}
+
+func (p *cgroup2Place) start(ctx context.Context, spec Spec) (tree, error) {
+	t, err := p.try(ctx, spec)
+	if errors.Is(err, errBornDead) && !p.doomed.Load() {
+		// We were moved to another cgroup since the probe, one with another level; or someone else killed the child.
+		if err := t.end(time.Now().Add(KillBound)); err != nil {
+			return t, err
+		}
+		p.mechanism.forgetProbe()
+		t, err = p.try(ctx, spec)
+	}
+	if t == nil {
+		return nil, err // and not a tree that is a nil pointer
+	}
+	return t, err
+}
+
+func (p *cgroup2Place) try(ctx context.Context, spec Spec) (*cgroup2Tree, error) {
+	t, err := p.leaf()
+	if err != nil {
+		return nil, &StartError{Step: StepTree, Err: bare(err)}
+	}
+	// A start that blocks in exec ends when the leaf is killed.
+	stop := context.AfterFunc(ctx, func() { _ = t.strike() })
+	t.leader, err = p.spawn(ctx, spec, &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: t.dir, Setpgid: true})
+	stop()
+	if err != nil {
+		if refused := p.refused(t, err); refused != nil {
+			err = refused
+		}
+		return nil, also(err, t.remove(time.Now().Add(removeBound)))
+	}
+	if err := ctx.Err(); err != nil {
+		return t, err
+	}
+	if bornDead(t.leader.pid) {
+		return t, &StartError{Step: StepTree, Err: errBornDead}
+	}
+	return t, confine(t.leader, spec)
+}
+
+// spawn starts spec among the group's caps.
+func (p *cgroup2Place) spawn(ctx context.Context, spec Spec, attr *syscall.SysProcAttr) (l *leader, err error) {
+	if p.caps == nil {
+		return spawn(ctx, spec, attr, nil)
+	}
+	before := p.caps.refusals()
+	l, err = spawn(ctx, spec, attr, p.caps.gate)
+	if hit := p.caps.hit(err, before); hit != nil {
+		err = &StartError{Step: StepTree, Err: hit}
+	}
+	return l, err
+}
+
+// leaf makes the cgroup for one start.
+func (p *cgroup2Place) leaf() (*cgroup2Tree, error) {
+	p.mechanism.mu.Lock()
+	level := p.mechanism.look().level
+	p.mechanism.mu.Unlock()
+
+	t := &cgroup2Tree{path: p.path + "/leaf-" + strconv.FormatInt(p.serial.Add(1), 10), dir: -1}
+	err := unix.Mkdir(t.path, 0o755)
+	if err != nil {
+		return nil, err
+	}
+	t.dir, err = openat(unix.AT_FDCWD, t.path, unix.O_RDONLY|unix.O_DIRECTORY)
+	for i := 0; i < level && err == nil; i++ {
+		err = cgroupKill(t.dir)
+	}
+	if err != nil {
+		return nil, also(err, t.remove(time.Now().Add(removeBound)))
+	}
+	return t, nil
+}
+
+// refused finds out whether a start failed because no process can be cloned into the leaf. The system reports clone
+// and exec alike.
+func (p *cgroup2Place) refused(t *cgroup2Tree, err error) error {
+	switch bare(err) {
+	case syscall.ENOENT, syscall.ENOEXEC, syscall.ENOTDIR, syscall.E2BIG, syscall.ETXTBSY:
+		return nil // never said by clone
+	}
+	if exhausted(err) {
+		return nil
+	}
+	cloneErr := tryClone(t.dir)
+	if cloneErr == nil || errors.Is(cloneErr, errBornDead) {
+		return nil
+	}
+	p.mechanism.forgetProbe()
+	return &StartError{Step: StepTree, Err: bare(cloneErr)}
+}
+
+// bornDead reports whether a child that was started never executed its program.
+func bornDead(pid int) bool {
+	p, err := readProcess(pid)
+	return err == nil && p.flags&forkedNoExec != 0
+}
+
+func (p *cgroup2Place) doom() {
+	p.doomed.Store(true)
+	if dir, err := openat(unix.AT_FDCWD, p.path, unix.O_PATH|unix.O_DIRECTORY); err == nil {
+		_ = cgroupKill(dir)
+		_ = unix.Close(dir)
+	}
+}
+
+func (p *cgroup2Place) remove(deadline time.Time) error {
+	p.closeDir()
+	if err := p.removeCaps(deadline); err != nil {
+		return err
+	}
+	// A member that may write here can have climbed from its leaf into the group's own cgroup. It dies with the group.
+	if errors.Is(unix.Rmdir(p.path), unix.EBUSY) {
+		p.doom()
+	}
+	if err := removeCgroup(unix.AT_FDCWD, p.path, deadline); err != nil {
+		return err
+	}
+	return p.mechanism.release(p.base, deadline)
+}
+
+// discard is remove for a group that was never given out. The caller holds the mechanism's mu.
+func (p *cgroup2Place) discard(deadline time.Time) error {
+	p.closeDir()
+	if err := p.removeCaps(deadline); err != nil {
+		return err
+	}
+	if err := removeCgroup(unix.AT_FDCWD, p.path, deadline); err != nil {
+		return err
+	}
+	return p.mechanism.releaseLocked(p.base, deadline)
+}
+
+func (p *cgroup2Place) removeCaps(deadline time.Time) error {
+	if p.caps == nil {
+		return nil
+	}
+	return p.caps.close(deadline)
+}
+
+// closeDir reads the group's counter for the last time.
+func (p *cgroup2Place) closeDir() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dir >= 0 {
+		p.cpu = cpuUsed(p.dir)
+		_ = unix.Close(p.dir)
+		p.dir = -1
+	}
+}
+
+func (p *cgroup2Place) evidence() Evidence {
+	if p.caps == nil {
+		return Evidence{}
+	}
+	return p.caps.evidence()
+}
+
+func (p *cgroup2Place) stats() (s Stats) {
+	if p.caps != nil {
+		s = p.caps.peaks()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dir >= 0 {
+		p.cpu = cpuUsed(p.dir)
+	}
+	s.CPU = clonePtr(p.cpu)
+	return s
+}
+
+// cpuUsed is the processor time of all that ever ran in a cgroup v2: it needs no controller, and counts the dead. Nil if
+// the kernel does not tell.
+func cpuUsed(dir int) *time.Duration {
+	text, err := readAt(dir, "cpu.stat")
+	if err != nil {
+		return nil
+	}
+	usec, ok := parseCount(text, "usage_usec")
+	if !ok {
+		return nil
+	}
+	used := time.Duration(usec) * time.Microsecond
+	return &used
+}
