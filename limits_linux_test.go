@@ -45,13 +45,18 @@ var _ = Describe("a cap", Label("live", "limits"), func() {
 		Expect(b.left()).To(BeEmpty())
 	})
 
+	// A fork under the race detector copies a lot, and the bomb has to come to its cap on a busy machine too.
+	const patience = 10 * time.Second
+
 	// capped runs a fixture with caps, or skips where the host has them not.
-	capped := func(ctx context.Context, limits contain.Limits, need contain.Guarantee, child string, args ...string) (*boxed, *runner.Result) {
+	capped := func(
+		ctx context.Context, timeout time.Duration, limits contain.Limits, need contain.Guarantee, child string, args ...string,
+	) (*boxed, *runner.Result) {
 		GinkgoHelper()
 		suite.Require(need)
 		b := prepareBoxed(child, args...)
 		b.cmd.Limits = limits
-		b.cmd.Timeout = 3 * time.Second
+		b.cmd.Timeout = timeout
 		res, err := runner.Run(ctx, runner.Contained{}, b.cmd)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(b.left()).To(BeEmpty())
@@ -59,23 +64,23 @@ var _ = Describe("a cap", Label("live", "limits"), func() {
 	}
 
 	It("on processes holds a fork bomb, whose every task is gone with the run", Label("forkbomb"), func(ctx SpecContext) {
-		b, res := capped(ctx, contain.Limits{Processes: 20}, contain.CapProcesses, "taskbomb", "100")
+		b, res := capped(ctx, patience, contain.Limits{Processes: 20}, contain.CapProcesses, "taskbomb", "100")
 		Expect(res.Outcome()).To(Equal(runner.TimedOut))
 		Expect(b.out.text(1)).To(Equal("refused"))
 		Expect(res).To(And(matchers.HaveHitLimit(contain.LimitProcesses), matchers.HaveReapedTree()))
 	})
 
 	It("on memory ends a hog, and no other", func(ctx SpecContext) {
-		_, res := capped(ctx, contain.Limits{Memory: 16 << 20}, contain.CapMemory, "hog", "32")
+		_, res := capped(ctx, patience, contain.Limits{Memory: 16 << 20}, contain.CapMemory, "hog", "32")
 		Expect(res).To(And(matchers.BeSignaled(syscall.SIGKILL), matchers.HaveHitLimit(contain.LimitMemory),
 			matchers.HavePeak(contain.LimitMemory, BeNumerically("<=", 17<<20)))) // who is being killed may take a page more
-		_, res = capped(ctx, contain.Limits{Memory: 128 << 20}, contain.CapMemory, "hog", "32")
+		_, res = capped(ctx, 3*time.Second, contain.Limits{Memory: 128 << 20}, contain.CapMemory, "hog", "32")
 		Expect(res).To(And(matchers.HaveTimedOut(), matchers.EnforceLimit(contain.LimitMemory), Not(matchers.HaveHitLimit(contain.LimitMemory))))
 	})
 
 	It("on all at once ends nothing that stays below", func(ctx SpecContext) {
 		all := contain.Limits{Memory: 256 << 20, Processes: 100, CPU: 8}
-		_, res := capped(ctx, all, contain.CapMemory|contain.CapProcesses|contain.CapCPU, "confined")
+		_, res := capped(ctx, patience, all, contain.CapMemory|contain.CapProcesses|contain.CapCPU, "confined")
 		Expect(res).To(matchers.HaveSucceeded())
 		for _, kind := range []contain.LimitKind{contain.LimitMemory, contain.LimitProcesses, contain.LimitCPU} {
 			Expect(res).NotTo(matchers.HaveHitLimit(kind))
