@@ -279,7 +279,7 @@ var _ = Describe("a cap on processors", Label("limits"), func() {
 
 var _ = Describe("what a tree has used", Label("limits"), func() {
 	It("is counted with those that left it, where cgroups count", func() {
-		suite.Require(contain.KillTree)
+		requireCgroups()
 		g := newGroup(contain.Cgroup2)
 		argv := fixtures.Argv("exit", "0")
 		c, err := g.Start(context.Background(), contain.Spec{Path: argv[0], Argv: contain.Seal(argv...)})

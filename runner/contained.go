@@ -224,7 +224,8 @@ func checkDir(dir string) error {
 
 // resolveProgram finds the file to execute. The name is looked up in the PATH of env, absolute entries alone: what a
 // relative one, or an empty one, means depends on where we stand, and never on what the command asked for. A file in
-// PATH that cannot be executed is passed over, and is the answer only if nothing better comes.
+// PATH that cannot be executed is passed over, and is the answer only if nothing better comes. A directory that we may
+// not look into says nothing about the program.
 func resolveProgram(name string, env envList) (string, error) {
 	if hasSeparator(name) {
 		path, err := filepath.Abs(name)
@@ -242,7 +243,7 @@ func resolveProgram(name string, env envList) (string, error) {
 		switch {
 		case err == nil:
 			return path, nil
-		case errors.Is(err, syscall.EACCES):
+		case path != "" && errors.Is(err, syscall.EACCES):
 			missing = err
 		}
 	}

@@ -62,6 +62,19 @@ var _ = Describe("finding the program", func() {
 		Expect(start(ctx, cmd)).To(beStartError(runner.StartNotFound))
 	})
 
+	It("does not take a directory that it may not look into for the program", func(ctx SpecContext) {
+		if os.Getuid() == 0 {
+			Skip("root may look into every directory")
+		}
+		locked := filepath.Join(dir, "locked")
+		Expect(os.Mkdir(locked, 0o000)).To(Succeed())
+		cmd := runner.Command("tool")
+		cmd.Env = runner.CleanEnv().Set("PATH", locked)
+		Expect(start(ctx, cmd)).To(beStartError(runner.StartNotFound))
+		cmd = runner.Command(filepath.Join(locked, "tool"))
+		Expect(start(ctx, cmd)).To(beStartError(runner.StartNotExecutable))
+	})
+
 	It("takes a name with a separator as it is, relative to us and not to Dir", func(ctx SpecContext) {
 		GinkgoT().Chdir(dir)
 		script("here/tool", "#!/bin/sh\npwd\n", 0o700)

@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fixtures"
 )
 
@@ -67,4 +68,14 @@ func (l *live) end() int {
 	GinkgoHelper()
 	_, _ = io.Copy(io.Discard, l.stdout)
 	return wait(l.cmd)
+}
+
+// usualMechanism is what holds a tree on this host when nothing is required.
+func usualMechanism() string {
+	for _, rung := range contain.Host().Rungs {
+		if rung.Available {
+			return string(rung.Mechanism)
+		}
+	}
+	return ""
 }

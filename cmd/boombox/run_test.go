@@ -135,7 +135,7 @@ var _ = Describe("run", func() {
 			Expect(find()).To(BeEmpty())
 			Expect(reportOf(read(end.Dir, "r.json"))).To(And(
 				HaveKeyWithValue("outcome", "timed_out"),
-				HaveKeyWithValue("mechanism", "cgroup2"),
+				HaveKeyWithValue("mechanism", usualMechanism()),
 				HaveKeyWithValue("guarantees", ContainElement("kill-tree")),
 				HaveKeyWithValue("survivors", BeEquivalentTo(0)),
 			))
