@@ -75,6 +75,29 @@ var _ = Describe("on a host whose cgroups cannot be written", func() {
 	})
 })
 
+var _ = Describe("on a host without cgroups and without /proc, as in many a chroot", func() {
+	const bare = "mount -t tmpfs none /proc"
+
+	It("reports a process group, and nothing that it would guarantee", func() {
+		end := elsewhere(bare, call{args: boxed([]string{"--timeout", "300ms", "--report", "r.json"}, "sleep")})
+		Expect(end.Status).To(Equal(124))
+		Expect(reportOf(read(end.Dir, "r.json"))).To(And(
+			HaveKeyWithValue("mechanism", "process-group"),
+			HaveKeyWithValue("guarantees", BeEmpty()),
+		))
+	})
+
+	It("refuses --require kill-tree, and starts nothing", func() {
+		end := elsewhere(bare, call{args: []string{"run", "--require", "kill-tree", "--", "touch", "witness"}})
+		Expect(end).To(haveRefused("cannot guarantee kill-tree"))
+		Expect(files(end.Dir)).To(BeEmpty())
+		By("which would have left a witness")
+		end = elsewhere(bare, call{args: []string{"run", "--", "touch", "witness"}})
+		Expect(end.Status).To(Equal(0), end.Stderr)
+		Expect(files(end.Dir)).To(ConsistOf("witness"))
+	})
+})
+
 var _ = Describe("on a disk that is full", func() {
 	const full = `mkdir full && mount -t tmpfs -o size=16k none full && (cp old full/t.cassette; cat /dev/zero >full/fill; true) 2>/dev/null`
 
