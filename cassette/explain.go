@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"github.com/boombox-go/boombox/internal/plaintext"
 )
 
 const (
@@ -27,7 +29,7 @@ func explain(e *MissError, called *call, nearest []call) string {
 	if path == "" {
 		path = "(in memory)"
 	}
-	state := fmt.Sprintf("%s, %d played", count(e.Runs, "run"), e.Played)
+	state := fmt.Sprintf("%s, %d played", plaintext.Count(e.Runs, "run"), e.Played)
 	if e.NextUnplayed > 0 {
 		state += fmt.Sprintf(", next unplayed is run %d", e.NextUnplayed)
 	}
@@ -45,7 +47,7 @@ func explain(e *MissError, called *call, nearest []call) string {
 		line("", "%s", shellLine(nearest[i].argv))
 		for j, d := range c.Differences {
 			if j == mostDifferences {
-				line("", "and %s", count(len(c.Differences)-j, "further difference"))
+				line("", "and %s", plaintext.Count(len(c.Differences)-j, "further difference"))
 				break
 			}
 			describeDifference(line, d, &nearest[i], called)
@@ -69,7 +71,7 @@ func describeRest(line func(string, string, ...any), c *call) {
 	case c.inherit:
 		line("", "reading its caller's input")
 	case len(c.stdin) > 0:
-		line("", "reading %s: %s", count(len(c.stdin), "byte"), quoteShown(c.stdin))
+		line("", "reading %s: %s", plaintext.Count(len(c.stdin), "byte"), quoteShown(c.stdin))
 	}
 }
 
@@ -127,7 +129,7 @@ func lineOf(s []byte, n int) []byte {
 func quoteShown(s []byte) string {
 	more := ""
 	if len(s) > mostShown {
-		more = fmt.Sprintf("... (%s more)", count(len(s)-mostShown, "byte"))
+		more = fmt.Sprintf("... (%s more)", plaintext.Count(len(s)-mostShown, "byte"))
 		s = s[:mostShown]
 	}
 	return `"` + string(appendEscaped(nil, s)) + `"` + more

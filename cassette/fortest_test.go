@@ -1,7 +1,6 @@
 package cassette_test
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,38 +9,10 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/cassette"
-	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fake"
+	"github.com/boombox-go/boombox/internal/suite"
 	"github.com/boombox-go/boombox/runner"
 )
-
-// handTB is a test that is run by hand.
-type handTB struct {
-	contain.TB
-	name         string
-	failed       bool
-	fatal, lines []string
-	cleanups     []func()
-}
-
-func (tb *handTB) Helper()      {}
-func (tb *handTB) Name() string { return tb.name }
-func (tb *handTB) Failed() bool { return tb.failed || len(tb.fatal) > 0 }
-func (tb *handTB) Logf(format string, args ...any) {
-	tb.lines = append(tb.lines, fmt.Sprintf(format, args...))
-}
-
-func (tb *handTB) Fatalf(format string, args ...any) {
-	tb.fatal = append(tb.fatal, fmt.Sprintf(format, args...))
-}
-func (tb *handTB) Cleanup(f func()) { tb.cleanups = append(tb.cleanups, f) }
-
-func (tb *handTB) finish() *handTB {
-	for i := len(tb.cleanups) - 1; i >= 0; i-- {
-		tb.cleanups[i]()
-	}
-	return tb
-}
 
 var _ = Describe("ForTest", func() {
 	var path string
@@ -55,13 +26,13 @@ var _ = Describe("ForTest", func() {
 		r.On("tool").Reply(fake.Lines("hello"))
 		return r
 	}
-	test := func(failed bool, use func(*cassette.Deck), opts ...cassette.Option) *handTB {
-		tb := &handTB{name: "TestTool/one two"}
+	test := func(failed bool, use func(*cassette.Deck), opts ...cassette.Option) *suite.TB {
+		tb := &suite.TB{Test: "TestTool/one two"}
 		if deck := cassette.OpenForTest(tb, path, opts...); deck != nil {
 			use(deck)
 		}
-		tb.failed = failed
-		return tb.finish()
+		tb.Broken = failed
+		return tb.End()
 	}
 	call := func(ctx SpecContext, args ...string) func(*cassette.Deck) {
 		return func(deck *cassette.Deck) { _, _ = runner.Run(ctx, deck, runner.Command("tool", args...)) }
@@ -69,49 +40,49 @@ var _ = Describe("ForTest", func() {
 	record := []cassette.Option{cassette.WithMode(cassette.Record), cassette.WithRunner(tool())}
 
 	It("saves what a test has recorded that passed, and replays it", func(ctx SpecContext) {
-		Expect(test(false, call(ctx), record...).fatal).To(BeEmpty())
+		Expect(test(false, call(ctx), record...).Fatal).To(BeEmpty())
 		Expect(path).To(BeARegularFile())
-		Expect(test(false, call(ctx)).fatal).To(BeEmpty())
+		Expect(test(false, call(ctx)).Fatal).To(BeEmpty())
 		// Nobody holds the file any more.
-		Expect(test(false, call(ctx), record...).fatal).To(BeEmpty())
+		Expect(test(false, call(ctx), record...).Fatal).To(BeEmpty())
 	})
 
 	It("keeps the old file when the test failed", func(ctx SpecContext) {
-		Expect(test(false, call(ctx), record...).fatal).To(BeEmpty())
+		Expect(test(false, call(ctx), record...).Fatal).To(BeEmpty())
 		before := contents(path)
 		tb := test(true, call(ctx, "other"), record...)
-		Expect(tb.fatal).To(BeEmpty())
-		Expect(tb.lines).To(ConsistOf("the test failed: nothing was recorded"))
+		Expect(tb.Fatal).To(BeEmpty())
+		Expect(tb.Lines).To(ConsistOf("the test failed: nothing was recorded"))
 		Expect(contents(path)).To(Equal(before))
 	})
 
 	It("fails a test with a miss that the code under test has swallowed, and logs it for one that failed already", func(ctx SpecContext) {
-		Expect(test(false, call(ctx), record...).fatal).To(BeEmpty())
+		Expect(test(false, call(ctx), record...).Fatal).To(BeEmpty())
 		both := func(deck *cassette.Deck) { call(ctx)(deck); call(ctx, "--canary")(deck) }
 		tb := test(false, both)
-		Expect(tb.fatal).To(ConsistOf(ContainSubstring("miss at call 2")))
-		Expect(tb.fatal[0]).To(ContainSubstring(`BOOMBOX_CASSETTE=record go test -count=1 -run '^TestTool$/^one two$'`))
-		Expect(tb.fatal[0]).NotTo(ContainSubstring("canary"))
+		Expect(tb.Fatal).To(ConsistOf(ContainSubstring("miss at call 2")))
+		Expect(tb.Fatal[0]).To(ContainSubstring(`BOOMBOX_CASSETTE=record go test -count=1 -run '^TestTool$/^one two$'`))
+		Expect(tb.Fatal[0]).NotTo(ContainSubstring("canary"))
 		tb = test(true, both)
-		Expect(tb.fatal).To(BeEmpty())
-		Expect(tb.lines).To(ConsistOf(ContainSubstring("miss at call 2")))
+		Expect(tb.Fatal).To(BeEmpty())
+		Expect(tb.Lines).To(ConsistOf(ContainSubstring("miss at call 2")))
 	})
 
 	It("fails a test that no longer calls for every run", func(ctx SpecContext) {
-		Expect(test(false, call(ctx), record...).fatal).To(BeEmpty())
-		Expect(test(false, func(*cassette.Deck) {}).fatal).To(HaveLen(1))
-		Expect(test(true, func(*cassette.Deck) {}).fatal).To(BeEmpty())
+		Expect(test(false, call(ctx), record...).Fatal).To(BeEmpty())
+		Expect(test(false, func(*cassette.Deck) {}).Fatal).To(HaveLen(1))
+		Expect(test(true, func(*cassette.Deck) {}).Fatal).To(BeEmpty())
 	})
 
 	It("fails a test without a cassette at once, and says how to record one", func() {
 		tb := test(false, func(*cassette.Deck) { Fail("no deck is to be had") })
-		Expect(tb.fatal).To(ConsistOf(And(HavePrefix("no cassette for this test: "), ContainSubstring("BOOMBOX_CASSETTE=record go test"))))
+		Expect(tb.Fatal).To(ConsistOf(And(HavePrefix("no cassette for this test: "), ContainSubstring("BOOMBOX_CASSETTE=record go test"))))
 	})
 
 	It("lies beside the test, under its name", func() {
-		tb := &handTB{name: "TestNone"}
+		tb := &suite.TB{Test: "TestNone"}
 		Expect(cassette.ForTest(tb)).To(BeNil())
-		Expect(tb.fatal).To(ConsistOf(ContainSubstring("testdata/cassettes/TestNone-")))
+		Expect(tb.Fatal).To(ConsistOf(ContainSubstring("testdata/cassettes/TestNone-")))
 	})
 })
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/boombox-go/boombox/internal/plaintext"
 )
 
 // MissClass says why a call found no run.
@@ -93,11 +95,11 @@ func (d Difference) String() string {
 	}
 	switch {
 	case d.Called < 0:
-		return fmt.Sprintf("%s is recorded (%s) and not in the call", what, count(d.Recorded, "byte"))
+		return fmt.Sprintf("%s is recorded (%s) and not in the call", what, plaintext.Count(d.Recorded, "byte"))
 	case d.Recorded < 0:
-		return fmt.Sprintf("%s of the call (%s) is not recorded", what, count(d.Called, "byte"))
+		return fmt.Sprintf("%s of the call (%s) is not recorded", what, plaintext.Count(d.Called, "byte"))
 	}
-	return fmt.Sprintf("%s differs (%s recorded, %d called)", what, count(d.Recorded, "byte"), d.Called)
+	return fmt.Sprintf("%s differs (%s recorded, %d called)", what, plaintext.Count(d.Recorded, "byte"), d.Called)
 }
 
 // Error says in one line which call missed what, and how to record anew.
@@ -117,7 +119,7 @@ func (e *MissError) Error() string {
 		fmt.Fprintf(&b, "; nearest is run %d (%s)", c.Run, c.state())
 		for i, d := range c.Differences {
 			if i == 3 {
-				fmt.Fprintf(&b, ", and %s", count(len(c.Differences)-i, "further difference"))
+				fmt.Fprintf(&b, ", and %s", plaintext.Count(len(c.Differences)-i, "further difference"))
 				break
 			}
 			b.WriteString([]string{": ", ", ", ", "}[min(i, 2)] + d.String())
@@ -126,7 +128,7 @@ func (e *MissError) Error() string {
 	if e.Cause != "" {
 		b.WriteString("; " + e.Cause)
 	}
-	fmt.Fprintf(&b, " (%s; %s, %d played)", setting{e.Mode, e.Origin}, count(e.Runs, "run"), e.Played)
+	fmt.Fprintf(&b, " (%s; %s, %d played)", setting{e.Mode, e.Origin}, plaintext.Count(e.Runs, "run"), e.Played)
 	return b.String() + "; record anew with: " + e.Hint
 }
 
@@ -292,5 +294,5 @@ func (e *UnplayedError) Error() string {
 	if len(e.Runs) > 1 {
 		were = "were"
 	}
-	return fmt.Sprintf("cassette: %s%s %s not played: %s", count(len(e.Runs), "run"), where, were, strings.Join(e.Runs, "; "))
+	return fmt.Sprintf("cassette: %s%s %s not played: %s", plaintext.Count(len(e.Runs), "run"), where, were, strings.Join(e.Runs, "; "))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/fake"
+	"github.com/boombox-go/boombox/internal/suite"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -46,14 +47,14 @@ var _ = Describe("Paths", func() {
 		base := GinkgoT().TempDir()
 		name := filepath.Join(base, "x.cassette")
 		record := func(dir string, mode cassette.Mode, inner runner.Runner) string {
-			tb := &testTB{name: "T", temp: filepath.Join(dir, "001")}
+			tb := &suite.TB{Test: "T", Temp: filepath.Join(dir, "001")}
 			GinkgoT().Setenv(cassette.EnvMode, string(mode))
 			deck := cassette.OpenForTest(tb, name, cassette.WithPaths(), cassette.WithRunner(inner))
-			Expect(tb.fatal).To(BeEmpty())
+			Expect(tb.Fatal).To(BeEmpty())
 			out, err := runner.Output(ctx, deck, runner.Command("tool", dir+"/002/f"))
 			Expect(err).NotTo(HaveOccurred())
-			tb.end()
-			Expect(tb.fatal).To(BeEmpty())
+			tb.End()
+			Expect(tb.Fatal).To(BeEmpty())
 			return out
 		}
 		inner := fake.New()
@@ -80,23 +81,3 @@ var _ = Describe("Paths", func() {
 		Expect(string(res.Stdout())).To(Equal(text(live)))
 	})
 })
-
-// testTB is a test that a spec begins and ends.
-type testTB struct {
-	name, temp, fatal string
-	cleanups          []func()
-}
-
-func (t *testTB) Helper()                   {}
-func (t *testTB) Name() string              { return t.name }
-func (t *testTB) Logf(string, ...any)       {}
-func (t *testTB) Fatalf(f string, a ...any) { t.fatal += f }
-func (t *testTB) Failed() bool              { return false }
-func (t *testTB) Cleanup(f func())          { t.cleanups = append(t.cleanups, f) }
-func (t *testTB) TempDir() string           { return t.temp }
-
-func (t *testTB) end() {
-	for i := len(t.cleanups) - 1; i >= 0; i-- {
-		t.cleanups[i]()
-	}
-}

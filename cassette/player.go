@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/boombox-go/boombox/fake"
+	"github.com/boombox-go/boombox/internal/plaintext"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -203,5 +204,5 @@ func (s *playing) describe() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	left, _ := s.index.left()
-	return fmt.Sprintf("player of %s: %d unplayed, %s, %d missed", count(len(s.index.runs), "run"), left, count(s.calls, "call"), len(s.misses))
+	return fmt.Sprintf("player of %s: %d unplayed, %s, %d missed", plaintext.Count(len(s.index.runs), "run"), left, plaintext.Count(s.calls, "call"), len(s.misses))
 }

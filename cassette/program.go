@@ -3,6 +3,8 @@ package cassette
 import (
 	"fmt"
 	"strings"
+
+	"github.com/boombox-go/boombox/internal/plaintext"
 )
 
 // programOf is the base name of the program as it is matched: a cassette that was recorded as C:\bin\git.exe serves
@@ -23,15 +25,7 @@ func programOf(argv []string) string {
 
 // describeCall is a call as messages show it: the program and how many arguments it got.
 func describeCall(argv []string) string {
-	return fmt.Sprintf("%s with %s", showName(programOf(argv)), count(max(len(argv)-1, 0), "argument"))
-}
-
-// count is a number of things.
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return fmt.Sprintf("%s with %s", showName(programOf(argv)), plaintext.Count(max(len(argv)-1, 0), "argument"))
 }
 
 // showName quotes a name, bounded, so that it can do nothing to a terminal.

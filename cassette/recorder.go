@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/boombox-go/boombox/internal/plaintext"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -239,5 +240,5 @@ func (e *RecordError) Unwrap() error { return e.Err }
 func (s *recording) describe() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return "recorder of " + count(len(s.takes), "run")
+	return "recorder of " + plaintext.Count(len(s.takes), "run")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fake"
+	"github.com/boombox-go/boombox/internal/plaintext"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -110,5 +111,5 @@ func (s runState) describe() string {
 		how = "start error " + string(s.end.failure.kind)
 	}
 	return fmt.Sprintf("run %d: %s, %s, %s on stdout, %d on stderr", s.number, describeCall(s.argv()), how,
-		count(int(s.total(runner.Stdout)), "byte"), s.total(runner.Stderr))
+		plaintext.Count(int(s.total(runner.Stdout)), "byte"), s.total(runner.Stderr))
 }

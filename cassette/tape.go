@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/boombox-go/boombox/internal/plaintext"
 )
 
 // Tape is what a cassette file holds. It is immutable and safe for concurrent use. It keeps the text of the file and
@@ -196,5 +198,5 @@ func (p *parsed) marshal() []byte {
 
 // describe is what printers show: nothing of the content.
 func (p *parsed) describe() string {
-	return fmt.Sprintf("cassette of %s, %s", count(len(p.runs), "run"), count(p.size, "byte"))
+	return fmt.Sprintf("cassette of %s, %s", plaintext.Count(len(p.runs), "run"), plaintext.Count(p.size, "byte"))
 }

@@ -82,16 +82,8 @@ func readReady(output *bufio.Reader) (pids []int) {
 
 // reap kills what a spec left on purpose. The nonce says that they are ours.
 func reap(find func() []int) {
-	Eventually(func() []int {
-		pids := find()
-		for _, pid := range pids {
-			if p, err := os.FindProcess(pid); err == nil {
-				_ = p.Kill()
-				_ = p.Release()
-			}
-		}
-		return pids
-	}).WithTimeout(bound).Should(BeEmpty())
+	GinkgoHelper()
+	suite.EndAll(find)
 }
 
 func pidsOf(members []contain.Member) (pids []int) {

@@ -11,35 +11,10 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fake"
+	"github.com/boombox-go/boombox/internal/suite"
 	"github.com/boombox-go/boombox/runner"
 )
-
-// handTB is a test that is run by hand.
-type handTB struct {
-	contain.TB
-	failed       bool
-	fatal, lines []string
-	cleanups     []func()
-}
-
-func (tb *handTB) Helper()          {}
-func (tb *handTB) Failed() bool     { return tb.failed }
-func (tb *handTB) Cleanup(f func()) { tb.cleanups = append(tb.cleanups, f) }
-func (tb *handTB) Logf(format string, args ...any) {
-	tb.lines = append(tb.lines, fmt.Sprintf(format, args...))
-}
-func (tb *handTB) Fatalf(format string, args ...any) {
-	tb.fatal = append(tb.fatal, fmt.Sprintf(format, args...))
-}
-
-func (tb *handTB) finish() *handTB {
-	for i := len(tb.cleanups) - 1; i >= 0; i-- {
-		tb.cleanups[i]()
-	}
-	return tb
-}
 
 var _ = Describe("doubles", func() {
 	run := func(ctx context.Context, r runner.Runner, argv ...string) (*runner.Result, error) {
@@ -145,55 +120,55 @@ var _ = Describe("doubles", func() {
 
 	Describe("Deny", func() {
 		It("refuses every call, with an error of its own kind, and fails the test in the end", func(ctx SpecContext) {
-			tb := &handTB{}
+			tb := &suite.TB{}
 			_, err := run(ctx, fake.Deny(tb), "git", "canary")
 			Expect(err).To(MatchError(fake.ErrDenied))
 			Expect(err).NotTo(MatchError(exec.ErrNotFound))
 			Expect(err).NotTo(MatchError(fake.ErrUnscripted))
-			Expect(tb.fatal).To(BeEmpty())
-			Expect(tb.finish().fatal).To(ConsistOf(`fake: start of "git" with 1 argument denied: this test is to start nothing`))
+			Expect(tb.Fatal).To(BeEmpty())
+			Expect(tb.End().Fatal).To(ConsistOf(`fake: start of "git" with 1 argument denied: this test is to start nothing`))
 		})
 
 		It("passes a test that starts nothing", func() {
-			tb := &handTB{}
+			tb := &suite.TB{}
 			fake.Deny(tb)
-			Expect(tb.finish().fatal).To(BeEmpty())
+			Expect(tb.End().Fatal).To(BeEmpty())
 		})
 	})
 
 	Describe("New, with the test that it is for", func() {
-		use := func(ctx context.Context, tb *handTB) *handTB {
+		use := func(ctx context.Context, tb *suite.TB) *suite.TB {
 			r := fake.New(tb)
 			r.On("git").Reply(fake.Lines("x"))
 			r.On("git", "log").Reply(fake.Lines("y"))
 			_, _ = run(ctx, r, "git", "log", "canary")
 			_, _ = run(ctx, r, "svn", "canary")
-			return tb.finish()
+			return tb.End()
 		}
 
 		It("fails it with calls without an answer and unused replies, and warns of shadowed rules", func(ctx SpecContext) {
-			tb := use(ctx, &handTB{})
-			Expect(tb.fatal).To(ConsistOf(`fake: unscripted call of "svn" with 1 argument: none of 2 rules is for this program` + "\n" +
+			tb := use(ctx, &suite.TB{})
+			Expect(tb.Fatal).To(ConsistOf(`fake: unscripted call of "svn" with 1 argument: none of 2 rules is for this program` + "\n" +
 				`fake: unused: rule 2: "git" with 1 argument: 0 of its 1 replies played; rule 1 answers all of its calls`))
-			Expect(tb.lines).To(ConsistOf(`fake: warning: rule 2: "git" with 1 argument is shadowed by rule 1: "git" with 0 arguments: it can never answer`))
+			Expect(tb.Lines).To(ConsistOf(`fake: warning: rule 2: "git" with 1 argument is shadowed by rule 1: "git" with 0 arguments: it can never answer`))
 		})
 
 		It("logs the calls without an answer of a test that has failed already", func(ctx SpecContext) {
-			tb := use(ctx, &handTB{failed: true})
-			Expect(tb.fatal).To(BeEmpty())
-			Expect(tb.lines).To(HaveLen(2))
-			Expect(tb.lines[1]).To(ContainSubstring(`unscripted call of "svn"`))
+			tb := use(ctx, &suite.TB{Broken: true})
+			Expect(tb.Fatal).To(BeEmpty())
+			Expect(tb.Lines).To(HaveLen(2))
+			Expect(tb.Lines[1]).To(ContainSubstring(`unscripted call of "svn"`))
 		})
 
 		It("passes a test that used everything", func(ctx SpecContext) {
-			tb := &handTB{}
+			tb := &suite.TB{}
 			r := fake.New(tb)
 			r.On("git", "log").When(func(*runner.Cmd) bool { return true })
 			r.On("git")
 			_, _ = run(ctx, r, "git", "log")
 			_, _ = run(ctx, r, "git")
-			Expect(tb.finish().fatal).To(BeEmpty())
-			Expect(tb.lines).To(BeEmpty(), "a rule with a condition shadows nothing")
+			Expect(tb.End().Fatal).To(BeEmpty())
+			Expect(tb.Lines).To(BeEmpty(), "a rule with a condition shadows nothing")
 		})
 	})
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/internal/plaintext"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -55,7 +56,7 @@ func (rule *Rule) String() string {
 	if len(prefix) == 0 {
 		return fmt.Sprintf("rule %d: any program", rule.number)
 	}
-	return fmt.Sprintf("rule %d: %q with %s", rule.number, prefix[0], count(len(prefix)-1, "argument"))
+	return fmt.Sprintf("rule %d: %q with %s", rule.number, prefix[0], plaintext.Count(len(prefix)-1, "argument"))
 }
 
 // matches reports whether the rule is for the call of cmd, whose argv begins with the program's base name.

@@ -3,6 +3,8 @@ package fake
 import (
 	"errors"
 	"fmt"
+
+	"github.com/boombox-go/boombox/internal/plaintext"
 )
 
 // ErrUnscripted: no rule answers the call. The error is an [*UnscriptedError]. It is never an [exec.ErrNotFound], nor a
@@ -29,14 +31,14 @@ type UnscriptedError struct {
 
 // Error implements error.
 func (e *UnscriptedError) Error() string {
-	s := fmt.Sprintf("fake: unscripted call of %q with %s: ", e.Program, count(e.Args, "argument"))
+	s := fmt.Sprintf("fake: unscripted call of %q with %s: ", e.Program, plaintext.Count(e.Args, "argument"))
 	switch {
 	case e.Rules == 0:
 		s += "the runner has no rules"
 	case e.Spent:
 		s += fmt.Sprintf("rule %d of %d is for it, and has no reply left", e.Nearest, e.Rules)
 	case e.Nearest == 0:
-		s += fmt.Sprintf("none of %s is for this program", count(e.Rules, "rule"))
+		s += fmt.Sprintf("none of %s is for this program", plaintext.Count(e.Rules, "rule"))
 	case e.Argument == 0:
 		s += fmt.Sprintf("rule %d of %d has the same prefix, and its condition said no", e.Nearest, e.Rules)
 	case e.Missing:
@@ -45,14 +47,6 @@ func (e *UnscriptedError) Error() string {
 		s += fmt.Sprintf("rule %d of %d is nearest, and differs in argument %d", e.Nearest, e.Rules, e.Argument)
 	}
 	return s
-}
-
-// count is "1 rule", "2 rules".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // Is makes the error match [ErrUnscripted].
@@ -93,7 +87,7 @@ type DeniedError struct {
 
 // Error implements error.
 func (e *DeniedError) Error() string {
-	return fmt.Sprintf("fake: start of %q with %s denied: this test is to start nothing", e.Program, count(e.Args, "argument"))
+	return fmt.Sprintf("fake: start of %q with %s denied: this test is to start nothing", e.Program, plaintext.Count(e.Args, "argument"))
 }
 
 // Is makes the error match [ErrDenied].

@@ -6,6 +6,7 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"github.com/boombox-go/boombox/internal/plaintext"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -47,7 +48,7 @@ func HaveBeenCancelled(cause ...any) types.GomegaMatcher {
 		if cancel == nil {
 			return nil, fmt.Errorf("matchers: HaveBeenCancelled cannot tell the cause from a %T; give it the error of Run or Wait", actual)
 		}
-		j.evidence = append(j.evidence, fact{"cause", plain(cancel.Unwrap().Error(), 300)})
+		j.evidence = append(j.evidence, fact{"cause", plaintext.Bounded(cancel.Unwrap().Error(), 300)})
 		ok, err := wanted.match(cancel.Unwrap())
 		if j.ok = ok; !ok {
 			j.got = "it was cancelled for another cause"
@@ -79,7 +80,7 @@ func wantCause(v []any) wantedCause {
 		}
 	case error:
 		return wantedCause{
-			text:  text + " because of " + plain(v.Error(), 300),
+			text:  text + " because of " + plaintext.Bounded(v.Error(), 300),
 			match: func(err error) (bool, error) { return errors.Is(err, v), nil },
 		}
 	default:

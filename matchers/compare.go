@@ -8,6 +8,7 @@ import (
 	"github.com/onsi/gomega/types"
 
 	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/internal/plaintext"
 	"github.com/boombox-go/boombox/internal/signame"
 	"github.com/boombox-go/boombox/runner"
 )
@@ -24,7 +25,7 @@ func ReplayAs(want *runner.Result) types.GomegaMatcher {
 		}
 		differences := compare(r, want)
 		j.ok, j.want = len(differences) == 0, "to replay as the run given"
-		j.got, j.found = "it differs in "+count(len(differences), "point"), "it does"
+		j.got, j.found = "it differs in "+plaintext.Count(len(differences), "point"), "it does"
 		j.details = listed(differences, func(s string) string { return s })
 		return nil
 	})
@@ -50,7 +51,7 @@ func compare(r, want *runner.Result) []string {
 		if i, differs := firstDifference(wanted, got); differs {
 			list = append(list, fmt.Sprintf("%s: got %s, wanted %s; differs %s", p.name, size(got), size(wanted), place(got, i)))
 		}
-		differ(p.name+" in all", count(total, "byte"), count(wantedTotal, "byte"))
+		differ(p.name+" in all", plaintext.Count(total, "byte"), plaintext.Count(wantedTotal, "byte"))
 		differ(p.name+" truncated", fmt.Sprint(truncated), fmt.Sprint(wantedTruncated))
 	}
 	differ("pipes held", fmt.Sprint(r.PipesHeld()), fmt.Sprint(want.PipesHeld()))
@@ -106,7 +107,7 @@ func MatchResult(fields ResultFields) *ResultMatcher {
 			return err
 		}
 		j.ok = len(failures) == 0
-		j.want, j.found = "to match "+count(len(m.parts()), "field"), "it does"
+		j.want, j.found = "to match "+plaintext.Count(len(m.parts()), "field"), "it does"
 		for _, f := range failures {
 			j.details = append(j.details, f.text())
 		}

@@ -3,6 +3,8 @@ package matchers
 import (
 	"bytes"
 	"fmt"
+
+	"github.com/boombox-go/boombox/internal/plaintext"
 )
 
 const (
@@ -62,7 +64,7 @@ func numbered(mark string, text []byte, number, limit, column int) []string {
 	}
 	for ; len(text) > 0; number++ {
 		if len(lines) == limit {
-			return append(lines, fmt.Sprintf("%s        ... and %s more", mark, count(countLines(text), "line")))
+			return append(lines, fmt.Sprintf("%s        ... and %s more", mark, plaintext.Count(countLines(text), "line")))
 		}
 		end := bytes.IndexByte(text, '\n') + 1
 		if end == 0 {
@@ -83,10 +85,10 @@ func window(line []byte, column int) string {
 	to := from + lineBytes
 	s := fmt.Sprintf("%q", line[from:to])
 	if from > 0 {
-		s = fmt.Sprintf("(%s) %s", count(from, "byte"), s)
+		s = fmt.Sprintf("(%s) %s", plaintext.Count(from, "byte"), s)
 	}
 	if to < len(line) {
-		s = fmt.Sprintf("%s (%s more)", s, count(len(line)-to, "byte"))
+		s = fmt.Sprintf("%s (%s more)", s, plaintext.Count(len(line)-to, "byte"))
 	}
 	return s
 }
@@ -106,7 +108,7 @@ func excerpt(text []byte) []string {
 		tail = bytes.LastIndexByte(text[:tail], '\n')
 	}
 	lines := numbered(" ", text[:head], 1, edgeLines, 0)
-	lines = append(lines, fmt.Sprintf("         ... %s not shown", count(total-2*edgeLines, "line")))
+	lines = append(lines, fmt.Sprintf("         ... %s not shown", plaintext.Count(total-2*edgeLines, "line")))
 	return append(lines, numbered(" ", text[tail+1:], total-edgeLines+1, edgeLines, 0)...)
 }
 
@@ -121,5 +123,5 @@ func countLines(text []byte) int {
 
 // size is the amount of text in words.
 func size(text []byte) string {
-	return count(len(text), "byte") + " in " + count(countLines(text), "line")
+	return plaintext.Count(len(text), "byte") + " in " + plaintext.Count(countLines(text), "line")
 }

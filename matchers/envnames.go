@@ -8,6 +8,7 @@ import (
 	"github.com/onsi/gomega/types"
 
 	"github.com/boombox-go/boombox/cassette"
+	"github.com/boombox-go/boombox/internal/plaintext"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -30,12 +31,12 @@ func HaveEnvNames(v ...any) types.GomegaMatcher {
 			return nil, err
 		}
 		j := &judgement{
-			subject: subject, want: "to have the " + count(len(names), "environment variable") + " given",
+			subject: subject, want: "to have the " + plaintext.Count(len(names), "environment variable") + " given",
 			got: "it has " + fmt.Sprint(len(got)), found: "it has them",
 		}
 		if sub != nil {
 			j.want, j.found = "to have environment variables that satisfy "+describe(sub), "it has"
-			j.details = listed(got, func(name string) string { return plain(name, 120) })
+			j.details = listed(got, func(name string) string { return plaintext.Bounded(name, 120) })
 			j.ok, err = sub.Match(got)
 			return j, err
 		}
@@ -97,4 +98,4 @@ func lacking(list, other []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(other, s) })
 }
 
-func joined(names []string) string { return plain(strings.Join(names, " "), 300) }
+func joined(names []string) string { return plaintext.Bounded(strings.Join(names, " "), 300) }

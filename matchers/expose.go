@@ -17,6 +17,7 @@ import (
 
 	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/internal/plaintext"
 )
 
 // minSecret is the least that can be looked for, in bytes: shorter ones are found by chance.
@@ -32,7 +33,9 @@ type Secret struct {
 func NewSecret(name, value string) Secret { return Secret{name, contain.Seal(value)} }
 
 // String is the name and the length of the secret.
-func (s Secret) String() string { return fmt.Sprintf("%q, %s", s.name, count(len(s.reveal()), "byte")) }
+func (s Secret) String() string {
+	return fmt.Sprintf("%q, %s", s.name, plaintext.Count(len(s.reveal()), "byte"))
+}
 
 func (s Secret) reveal() string { return strings.Join(s.value.Reveal(), "") }
 
@@ -56,7 +59,7 @@ func ExposeSecrets(secrets ...Secret) types.GomegaMatcher {
 		}
 		j := &judgement{
 			subject: "the value", want: "to expose secrets",
-			got: "none of " + count(len(secrets), "secret") + " was found", found: "it does (values withheld)",
+			got: "none of " + plaintext.Count(len(secrets), "secret") + " was found", found: "it does (values withheld)",
 		}
 		for i, s := range secrets {
 			for _, where := range exposures(s, renderings(actual)) {

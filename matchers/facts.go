@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/internal/plaintext"
 	"github.com/boombox-go/boombox/internal/signame"
 	"github.com/boombox-go/boombox/runner"
 )
@@ -51,7 +52,7 @@ func ending(r *runner.Result) string {
 	case runner.KindOverflowed:
 		return "was ended because its output passed a cap"
 	}
-	return "ended as " + plain(o.String(), 64)
+	return "ended as " + plaintext.Bounded(o.String(), 64)
 }
 
 // afterwards says what the child did in the end, where the ending does not.
@@ -102,7 +103,7 @@ func containment(r *runner.Result) string {
 		s += ", tree not verified empty"
 	}
 	if n := len(t.Survivors); n > 0 {
-		s += ", " + count(n, "survivor")
+		s += ", " + plaintext.Count(n, "survivor")
 	}
 	if r.PipesHeld() {
 		s += "; a descendant held an output stream when the child had ended"
@@ -115,7 +116,7 @@ func complaint(err error) string {
 	if err == nil {
 		return ""
 	}
-	return plain(err.Error(), 300)
+	return plaintext.Bounded(err.Error(), 300)
 }
 
 // unheld reports whether nothing is known of any tree: no process ran, and no script says what became of one.
@@ -129,7 +130,7 @@ func amounts(r *runner.Result) string {
 }
 
 func amount(name string, total int64, truncated bool) string {
-	s := name + " " + count(total, "byte")
+	s := name + " " + plaintext.Count(total, "byte")
 	if truncated {
 		s += ", truncated"
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/onsi/gomega/types"
 
 	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/internal/plaintext"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -72,7 +73,7 @@ func HaveHitLimit(kind contain.LimitKind) types.GomegaMatcher {
 		l, ok := g.evidence.Of(kind)
 		switch {
 		case !ok:
-			return fmt.Errorf("matchers: HaveHitLimit cannot tell: no cap on %s was in force (see EnforceLimit)", plain(string(kind), 32))
+			return fmt.Errorf("matchers: HaveHitLimit cannot tell: no cap on %s was in force (see EnforceLimit)", plaintext.Bounded(string(kind), 32))
 		case l.Tripped == contain.TripUnknown:
 			return fmt.Errorf("matchers: HaveHitLimit cannot tell: nobody counted whether the cap on %s was hit", kind)
 		}
@@ -83,7 +84,7 @@ func HaveHitLimit(kind contain.LimitKind) types.GomegaMatcher {
 		}
 		if n := g.evidence.OutsideKills; n != nil && *n > 0 && kind == contain.LimitMemory {
 			g.hint = fmt.Sprintf("%s for want of memory outside of the group: a cgroup above it, or the host, had no more",
-				count(int(*n), "member")+" died")
+				plaintext.Count(int(*n), "member")+" died")
 		}
 		return nil
 	})
@@ -96,7 +97,7 @@ func EnforceLimit(kind contain.LimitKind) types.GomegaMatcher {
 	return gauge("EnforceLimit", func(g *gauged) error {
 		l, ok := g.evidence.Of(kind)
 		g.ok = ok
-		g.want, g.found = "to enforce a limit of "+plain(string(kind), 32), "it does: "+capText(l)
+		g.want, g.found = "to enforce a limit of "+plaintext.Bounded(string(kind), 32), "it does: "+capText(l)
 		if g.got == "" {
 			g.got = "it has none"
 		}
@@ -125,7 +126,7 @@ func HavePeak(kind contain.LimitKind, v any) types.GomegaMatcher {
 			peak = g.stats.PeakProcesses
 		}
 		if peak == nil {
-			return fmt.Errorf("matchers: HavePeak cannot tell: the peak of %s was not measured", plain(string(kind), 32))
+			return fmt.Errorf("matchers: HavePeak cannot tell: the peak of %s was not measured", plaintext.Bounded(string(kind), 32))
 		}
 		ok, err := w.match(*peak)
 		if err != nil {
@@ -154,7 +155,7 @@ func times(l contain.LimitEvidence) string {
 	if l.Events == nil {
 		return ""
 	}
-	return ", " + count(int(*l.Events), "time")
+	return ", " + plaintext.Count(int(*l.Events), "time")
 }
 
 // hits names the caps that a run has hit, "" when it has hit none.

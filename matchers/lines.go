@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/onsi/gomega/types"
+
+	"github.com/boombox-go/boombox/internal/plaintext"
 )
 
 // lineTest is what one line must be.
@@ -36,7 +38,7 @@ func newLinesTest(name string, v []any) (streamTest, error) {
 			return streamTest{}, fmt.Errorf("matchers: %s takes strings and matchers, not %T", name, v)
 		}
 	}
-	text := "to have the " + count(len(wanted), "line") + " given"
+	text := "to have the " + plaintext.Count(len(wanted), "line") + " given"
 	if len(wanted) == 0 {
 		text = "to have no line"
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/onsi/gomega/types"
 
 	"github.com/boombox-go/boombox/cassette"
+	"github.com/boombox-go/boombox/internal/plaintext"
 )
 
 // Playbook is what answers from a list and keeps account of it: a cassette player, or a [fake.Runner].
@@ -34,7 +35,7 @@ func BeFullyPlayed() types.GomegaMatcher {
 			ok:      len(unplayed) == 0 && len(misses) == 0,
 			subject: "the playbook", want: "to be fully played", found: "it is: nothing is left, and no call was missed",
 			evidence: []fact{{"unplayed", fmt.Sprint(len(unplayed))}},
-			details:  listed(unplayed, func(s string) string { return plain(s, 300) }),
+			details:  listed(unplayed, func(s string) string { return plaintext.Bounded(s, 300) }),
 		}
 		j.details = append(j.details, fmt.Sprintf("%-11s %d", "misses:", len(misses)))
 		j.details = append(j.details, listed(misses, func(err error) string { return indented(err.Error()) })...)
@@ -80,7 +81,7 @@ func HaveInteractions(v ...any) types.GomegaMatcher {
 		if err != nil {
 			return nil, err
 		}
-		return wanted.judge("the cassette", tape.Runs(), func(r *cassette.Run) string { return plain(r.String(), 300) })
+		return wanted.judge("the cassette", tape.Runs(), func(r *cassette.Run) string { return plaintext.Bounded(r.String(), 300) })
 	}}
 }
 
@@ -111,7 +112,7 @@ func indented(message string) string {
 		lines = lines[:most]
 	}
 	for i, line := range lines {
-		lines[i] = plain(strings.ReplaceAll(line, "\t", "  "), 300)
+		lines[i] = plaintext.Bounded(strings.ReplaceAll(line, "\t", "  "), 300)
 	}
 	if cut {
 		lines = append(lines, "...")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"github.com/boombox-go/boombox/internal/plaintext"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -82,7 +83,7 @@ func newStreamTest(name string, v any) (streamTest, error) {
 	case *regexp.Regexp:
 		if v != nil {
 			return streamTest{
-				text:  "to match " + plain(v.String(), 300),
+				text:  "to match " + plaintext.Bounded(v.String(), 300),
 				bare:  "to match the pattern",
 				match: func(got []byte) (bool, error) { return v.Match(got), nil },
 			}, nil
@@ -148,7 +149,7 @@ func haveStream(name string, p part, test streamTest, wrong error) *StreamMatche
 		}
 		j.evidence = []fact{{"run", "it " + ending(r)}}
 		if truncated {
-			j.evidence = append(j.evidence, fact{"truncated", fmt.Sprintf("kept %d of %s", len(got), count(total, "byte"))})
+			j.evidence = append(j.evidence, fact{"truncated", fmt.Sprintf("kept %d of %s", len(got), plaintext.Count(total, "byte"))})
 			j.hint = "only a part was kept: raise MaxBytes of the stream in Cmd.Output to judge the whole"
 		}
 		i, differs := firstDifference(test.exact, got)
@@ -179,7 +180,7 @@ func haveStream(name string, p part, test streamTest, wrong error) *StreamMatche
 func (m *StreamMatcher) failed(name string, got []byte, err error) error {
 	text := fmt.Sprintf("%T", err)
 	if !m.redacted {
-		text = plain(err.Error(), 300)
+		text = plaintext.Bounded(err.Error(), 300)
 	}
 	return fmt.Errorf("matchers: the matcher given to %s cannot judge %s: %s", name, size(got), text)
 }

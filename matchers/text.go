@@ -2,10 +2,10 @@ package matchers
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/boombox-go/boombox/internal/plaintext"
 )
 
 // maxMessage is the most bytes of one message. Gomega cuts only what its own formatter prints.
@@ -27,33 +27,8 @@ func bounded(s string, limit int) string {
 	return s[:cut] + fmt.Sprintf(note, len(s)-cut)
 }
 
-// plain makes one line of s that cannot play tricks on a terminal: control, bidi and other unprintable characters are
-// escaped as in a Go string, and what is too long is cut.
-func plain(s string, limit int) string {
-	var b strings.Builder
-	for s = bounded(s, limit); len(s) > 0; {
-		r, n := utf8.DecodeRuneInString(s)
-		if r == utf8.RuneError && n == 1 || !strconv.IsPrint(r) {
-			quoted := strconv.Quote(s[:n])
-			b.WriteString(quoted[1 : len(quoted)-1])
-		} else {
-			b.WriteString(s[:n])
-		}
-		s = s[n:]
-	}
-	return b.String()
-}
-
 // ticked is a name between backquotes.
-func ticked(name string) string { return "`" + plain(name, 64) + "`" }
-
-// count is "1 byte", "2 bytes".
-func count[N int | int64](n N, noun string) string {
-	if n == 1 {
-		return fmt.Sprintf("1 %s", noun)
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+func ticked(name string) string { return "`" + plaintext.Bounded(name, 64) + "`" }
 
 // short is a duration without the digits that nobody reads.
 func short(d time.Duration) string {

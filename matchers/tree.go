@@ -9,6 +9,7 @@ import (
 	"github.com/onsi/gomega/types"
 
 	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/internal/plaintext"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -71,7 +72,7 @@ func HaveReapedTree() types.GomegaMatcher {
 		j.evidence = append([]fact{{"run", "it " + ending(r)}}, j.evidence...)
 		switch n := len(t.Survivors); {
 		case n > 0:
-			j.got = count(n, "member") + " outlived the kill"
+			j.got = plaintext.Count(n, "member") + " outlived the kill"
 		case !t.Verified:
 			j.got = "its tree was not seen empty"
 		case t.Err != nil:

@@ -8,6 +8,8 @@ import (
 
 	"github.com/onsi/gomega/format"
 	"github.com/onsi/gomega/types"
+
+	"github.com/boombox-go/boombox/internal/plaintext"
 )
 
 // wanted is the one optional argument of a matcher: nothing, a literal, or a matcher.
@@ -68,5 +70,5 @@ func describe(m types.GomegaMatcher) string {
 	for _, u := range untidy {
 		fields = u.pattern.ReplaceAllString(fields, u.instead)
 	}
-	return plain(strings.TrimSuffix(t.Name(), "Matcher")+fields, 300)
+	return plaintext.Bounded(strings.TrimSuffix(t.Name(), "Matcher")+fields, 300)
 }

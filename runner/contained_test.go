@@ -50,21 +50,6 @@ func floor() runner.Contained {
 	return runner.Contained{Group: g}
 }
 
-// endAll kills what find finds, by pid, and waits until it is gone.
-func endAll(find func() []int) {
-	GinkgoHelper()
-	Eventually(func() []int {
-		pids := find()
-		for _, pid := range pids {
-			if p, err := os.FindProcess(pid); err == nil {
-				_ = p.Kill()
-				_ = p.Release()
-			}
-		}
-		return pids
-	}).Within(5 * time.Second).Should(BeEmpty())
-}
-
 var _ = Describe("Contained", func() {
 	Describe("a deadline", func() {
 		const script = "setsid sleep 60 & sleep 60"
@@ -100,7 +85,7 @@ var _ = Describe("Contained", func() {
 			Expect(plain.Run()).NotTo(Succeed())
 			Expect(time.Since(ended)).To(BeNumerically(">=", 900*time.Millisecond))
 			Expect(find()).NotTo(BeEmpty())
-			endAll(find)
+			suite.EndAll(find)
 		})
 
 		It("ends a tree that is stopped", func(ctx SpecContext) {
@@ -183,7 +168,7 @@ var _ = Describe("Contained", func() {
 			plain.WaitDelay = 500 * time.Millisecond
 			_, err := plain.Output()
 			Expect(err).To(MatchError(exec.ErrWaitDelay))
-			endAll(find)
+			suite.EndAll(find)
 		})
 
 		It("does not wait for a stranger outside the tree", func(ctx SpecContext) {
@@ -198,7 +183,7 @@ var _ = Describe("Contained", func() {
 			Expect(res.StdoutTruncated()).To(BeFalse())
 			Expect(string(res.Stdout())).To(HavePrefix("ready "))
 			Expect(res.SettledAfter()).To(BeNumerically("<", 2*time.Second))
-			endAll(find)
+			suite.EndAll(find)
 		})
 
 		It("does not listen to a stranger for ever", func(ctx SpecContext) {
@@ -215,7 +200,7 @@ var _ = Describe("Contained", func() {
 			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
 			Expect(string(res.Stdout())).To(Equal("first\n"))
 			Expect(res.SettledAfter()).To(BeNumerically("<", 5*time.Second))
-			endAll(find)
+			suite.EndAll(find)
 		})
 
 		It("says nothing of held pipes when nobody holds them, however many start at once", func(ctx SpecContext) {
@@ -411,7 +396,7 @@ var _ = Describe("Contained", func() {
 		if res.Teardown().Guarantees.Has(contain.KillTree) {
 			Expect(find()).To(BeEmpty())
 		}
-		endAll(find)
+		suite.EndAll(find)
 	})
 })
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/boombox-go/boombox/cassette"
+	"github.com/boombox-go/boombox/internal/plaintext"
 )
 
 // diffCmd is the subcommand diff.
@@ -91,7 +92,7 @@ func renderChanges(changes []cassette.Change, old, now []*cassette.Run) string {
 			case "outcome":
 				fmt.Fprintf(&b, "  - %s\n  + %s\n", renderEnd(was), renderEnd(is))
 			case "environment":
-				fmt.Fprintf(&b, "  -env %s\n  +env %s\n", safe(strings.Join(was.EnvNames(), " ")), safe(strings.Join(is.EnvNames(), " ")))
+				fmt.Fprintf(&b, "  -env %s\n  +env %s\n", plaintext.Line(strings.Join(was.EnvNames(), " ")), plaintext.Line(strings.Join(is.EnvNames(), " ")))
 			}
 		}
 	}
@@ -126,7 +127,7 @@ func renderLines(b *strings.Builder, label string, old, now []byte) {
 			if !ended {
 				end = "  (no newline at the end)"
 			}
-			fmt.Fprintf(b, "  %s%s| %s%s\n", side.sign, label, safe(whole), end)
+			fmt.Fprintf(b, "  %s%s| %s%s\n", side.sign, label, plaintext.Line(whole), end)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/internal/plaintext"
 )
 
 // doctorCmd is the subcommand doctor.
@@ -154,19 +155,19 @@ func table(host contain.HostReport) string {
 	for _, rung := range host.Rungs {
 		state := "available"
 		if !rung.Available {
-			state = "not available: " + safe(rung.Reason)
+			state = "not available: " + plaintext.Line(rung.Reason)
 		}
 		fmt.Fprintf(&b, "  %-23s%s\n", rung.Mechanism, state)
 		fmt.Fprintf(&b, "  %-23sgives %s\n", "", rung.Guarantees)
 		if rung.Remedy != "" {
-			fmt.Fprintf(&b, "  %-23swould help: %s\n", "", safe(rung.Remedy))
+			fmt.Fprintf(&b, "  %-23swould help: %s\n", "", plaintext.Line(rung.Remedy))
 		}
 	}
 	for _, rung := range host.Rungs {
 		for _, e := range rung.Refused {
-			fmt.Fprintf(&b, "\n%s does not cap %s here: %s\n", rung.Mechanism, e.Kind, safe(e.Detail))
+			fmt.Fprintf(&b, "\n%s does not cap %s here: %s\n", rung.Mechanism, e.Kind, plaintext.Line(e.Detail))
 			if e.Hint != "" {
-				fmt.Fprintf(&b, "  would help: %s\n", safe(e.Hint))
+				fmt.Fprintf(&b, "  would help: %s\n", plaintext.Line(e.Hint))
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/boombox-go/boombox/cassette"
+	"github.com/boombox-go/boombox/internal/plaintext"
 )
 
 // fixCmd is the subcommand fix.
@@ -59,7 +60,7 @@ func (c *fixCmd) Run() error {
 		}
 		for _, path := range fixed {
 			if err == nil {
-				err = toolError(printOut(fmt.Sprintf("%s: %s\n", safe(path), verb)))
+				err = toolError(printOut(fmt.Sprintf("%s: %s\n", plaintext.Line(path), verb)))
 			}
 		}
 	}

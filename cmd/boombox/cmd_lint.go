@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/boombox-go/boombox/cassette"
+	"github.com/boombox-go/boombox/internal/plaintext"
 )
 
 // lintCmd is the subcommand lint.
@@ -35,7 +36,7 @@ func reportFindings(list []finding, asJSON bool) error {
 		return findings(len(list) > 0)
 	}
 	for _, f := range list {
-		place := safe(f.File)
+		place := plaintext.Line(f.File)
 		if f.Line > 0 {
 			place += fmt.Sprintf(":%d", f.Line)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/boombox-go/boombox/cassette"
+	"github.com/boombox-go/boombox/internal/plaintext"
 )
 
 // pruneCmd is the subcommand prune.
@@ -73,7 +74,7 @@ func (c *pruneCmd) Run() error {
 		}
 		for _, path := range orphans {
 			if err == nil {
-				err = toolError(printOut(fmt.Sprintf("%s: %s\n", safe(path), verb)))
+				err = toolError(printOut(fmt.Sprintf("%s: %s\n", plaintext.Line(path), verb)))
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/boombox-go/boombox/cassette"
+	"github.com/boombox-go/boombox/internal/plaintext"
 )
 
 // scrubCmd is the subcommand scrub.
@@ -58,7 +59,7 @@ func (c *scrubCmd) Run() error {
 	} else {
 		for _, path := range changed {
 			if err == nil {
-				err = toolError(printOut(safe(path) + ": scrubbed\n"))
+				err = toolError(printOut(plaintext.Line(path) + ": scrubbed\n"))
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/boombox-go/boombox/cassette"
+	"github.com/boombox-go/boombox/internal/plaintext"
 	"github.com/boombox-go/boombox/internal/signame"
 	"github.com/boombox-go/boombox/runner"
 )
@@ -39,12 +40,12 @@ func rendered(tape *cassette.Tape) string {
 
 func renderRun(b *strings.Builder, run *cassette.Run) {
 	argv := run.Argv()
-	fmt.Fprintf(b, "run %d  %s\n", run.Number(), safe(runner.Command(argv[0], argv[1:]...).CommandLine()))
+	fmt.Fprintf(b, "run %d  %s\n", run.Number(), plaintext.Line(runner.Command(argv[0], argv[1:]...).CommandLine()))
 	if dir := run.Dir(); dir != "" {
-		fmt.Fprintf(b, "  dir  %s\n", safe(dir))
+		fmt.Fprintf(b, "  dir  %s\n", plaintext.Line(dir))
 	}
 	if names := run.EnvNames(); len(names) > 0 {
-		fmt.Fprintf(b, "  env  %s\n", safe(strings.Join(names, " ")))
+		fmt.Fprintf(b, "  env  %s\n", plaintext.Line(strings.Join(names, " ")))
 	}
 	if stdin, recorded := run.Stdin(); recorded {
 		renderStream(b, "in ", stdin, int64(len(stdin)))
@@ -60,7 +61,7 @@ func renderRun(b *strings.Builder, run *cassette.Run) {
 func renderStream(b *strings.Builder, label string, data []byte, total int64) {
 	for line := range strings.Lines(string(data)) {
 		text, whole := strings.CutSuffix(line, "\n")
-		fmt.Fprintf(b, "  %s| %s\n", label, safe(text))
+		fmt.Fprintf(b, "  %s| %s\n", label, plaintext.Line(text))
 		if !whole {
 			fmt.Fprintf(b, "  %s  (no newline at the end)\n", label)
 		}

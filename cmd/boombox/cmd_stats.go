@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/boombox-go/boombox/internal/plaintext"
 )
 
 // statsCmd is the subcommand stats.
@@ -59,7 +61,7 @@ func (c *statsCmd) Run() error {
 	}
 	var b strings.Builder
 	for _, s := range list {
-		fmt.Fprintf(&b, "%s: %d runs, %d bytes, %d on stdout, %d on stderr, %d placeholders", safe(s.File), s.Runs, s.Bytes, s.StdoutBytes, s.StderrBytes, s.Placeholders)
+		fmt.Fprintf(&b, "%s: %d runs, %d bytes, %d on stdout, %d on stderr, %d placeholders", plaintext.Line(s.File), s.Runs, s.Bytes, s.StdoutBytes, s.StderrBytes, s.Placeholders)
 		if s.Runs > 0 {
 			fmt.Fprintf(&b, "; largest is run %d with %d bytes", s.LargestRun, s.LargestBytes)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/boombox-go/boombox/cassette"
+	"github.com/boombox-go/boombox/internal/plaintext"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -109,7 +110,7 @@ func (c *verifyCmd) report(changes []cassette.Change) error {
 	} else {
 		var b strings.Builder
 		for _, ch := range changes {
-			fmt.Fprintf(&b, "%s: %s\n", safe(string(c.File)), line(ch.String()))
+			fmt.Fprintf(&b, "%s: %s\n", plaintext.Line(string(c.File)), line(ch.String()))
 		}
 		err = toolError(printOut(b.String()))
 	}

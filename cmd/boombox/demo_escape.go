@@ -13,6 +13,7 @@ import (
 
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fixtures"
+	"github.com/boombox-go/boombox/internal/plaintext"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -138,7 +139,7 @@ func (d *demo) judge(tool *escape, held runner.Teardown, after sighting) error {
 		held.Mechanism)
 	for _, rung := range contain.Host().Rungs {
 		if rung.Guarantees.Has(contain.KillTree) && !rung.Available {
-			d.say("                        This host has no %s: %s\n", rung.Mechanism, safe(rung.Reason))
+			d.say("                        This host has no %s: %s\n", rung.Mechanism, plaintext.Line(rung.Reason))
 		}
 	}
 	left := tool.end()

@@ -3,11 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 
+	"github.com/boombox-go/boombox/internal/plaintext"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -90,24 +89,5 @@ func line(text string) string {
 	for _, prefix := range []string{"runner: ", "contain: ", "cassette: ", "boombox: "} {
 		text = strings.TrimPrefix(text, prefix)
 	}
-	return safe(strings.TrimSpace(text))
-}
-
-// safe escapes what a terminal could obey rather than show: control characters, line ends, characters that change the
-// direction of writing, and bytes that are not UTF-8.
-func safe(text string) string {
-	var b strings.Builder
-	for i, r := range text {
-		_, width := utf8.DecodeRuneInString(text[i:])
-		switch {
-		case r == utf8.RuneError && width == 1:
-			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case r == ' ' || strconv.IsPrint(r):
-			b.WriteRune(r)
-		default:
-			q := fmt.Sprintf("%q", string(r))
-			b.WriteString(q[1 : len(q)-1])
-		}
-	}
-	return b.String()
+	return plaintext.Line(strings.TrimSpace(text))
 }

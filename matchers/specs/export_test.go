@@ -4,6 +4,5 @@ package specs
 var (
 	DrawTree   = drawTree
 	ReportTree = reportTree
-	Lacking    = lacking
 	Hint       = hint
 )

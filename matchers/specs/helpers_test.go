@@ -17,6 +17,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/internal/require"
 	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/matchers/specs"
 )
@@ -111,10 +112,10 @@ func judge() {
 				{Guarantees: contain.KillTree | contain.KillForkBomb, Available: true},
 				{Guarantees: contain.KillOnOwnerDeath, Available: true},
 			}}
-			Expect(specs.Lacking(host, contain.KillTree)).To(BeZero())
-			Expect(specs.Lacking(host, contain.KillTree|contain.KillOnOwnerDeath)).NotTo(BeZero())
-			Expect(specs.Lacking(host, contain.CapCPU)).To(Equal(contain.CapCPU))
-			Expect(specs.Lacking(host, 0)).To(BeZero())
+			Expect(require.Lacking(host, contain.KillTree)).To(BeZero())
+			Expect(require.Lacking(host, contain.KillTree|contain.KillOnOwnerDeath)).NotTo(BeZero())
+			Expect(require.Lacking(host, contain.CapCPU)).To(Equal(contain.CapCPU))
+			Expect(require.Lacking(host, 0)).To(BeZero())
 		})
 	})
 
