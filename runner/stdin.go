@@ -122,3 +122,6 @@ func (s Stdin) spent() bool { return s.source().taken.Load() }
 
 // describe is what the printers show.
 func (s Stdin) describe() string { return s.Kind().String() + " stdin" }
+
+// once reports whether the content is gone when a start has used it.
+func (s Stdin) once() bool { return s.Kind() == StdinReader }
