@@ -67,6 +67,9 @@ func readStdin(ctx context.Context, cmd *runner.Cmd) ([]byte, error) {
 	if kind == runner.StdinInherit || kind == runner.StdinClosed {
 		return nil, nil
 	}
+	if kind == runner.StdinInteractive {
+		return nil, &runner.UnsupportedError{Program: cmd.Program(), Field: "Stdin", Reason: "a cassette holds no conversation"}
+	}
 	r, err := cmd.Stdin.Open()
 	if err != nil {
 		if kind == runner.StdinFile {

@@ -16,11 +16,14 @@ import (
 type backend struct {
 	script         Script
 	stdout, stderr *stream
+	// input is nil unless it is interactive.
+	input *conversation
 
 	mu       sync.Mutex
 	ended    bool
 	status   contain.ExitStatus
 	told     runner.Outcome // the script's, when it came to its end
+	cause    error          // of told, when the input was wrong
 	released bool           // nobody holds the streams any more
 
 	exited    chan struct{} // closed when ended is set
@@ -28,9 +31,9 @@ type backend struct {
 }
 
 // perform starts the script now.
-func perform(s Script, started time.Time) *backend {
+func perform(s Script, input *conversation, started time.Time) *backend {
 	b := &backend{
-		script: s,
+		script: s, input: input,
 		stdout: newStream(), stderr: newStream(),
 		exited:    make(chan struct{}),
 		performed: make(chan struct{}),
@@ -41,7 +44,15 @@ func perform(s Script, started time.Time) *backend {
 
 func (b *backend) run(due time.Time) {
 	defer close(b.performed)
+	read := 0
 	for _, c := range b.script.Chunks {
+		if b.input != nil && c.gated() {
+			read += len(c.Reads)
+			if !b.input.await(read, c.ReadsEOF, b.exited) {
+				return
+			}
+			due = time.Now()
+		}
 		// Times are absolute, so that late wake-ups do not add up.
 		due = due.Add(max(c.After, 0))
 		if !b.sleepUntil(due) {
@@ -54,8 +65,25 @@ func (b *backend) run(due time.Time) {
 		}
 	}
 	if !b.script.Pending {
-		b.end(b.script.status(), b.script.outcome())
+		b.end(b.script.status(), b.script.outcome(), nil)
 	}
+}
+
+// hear takes a piece of the interactive input, nil for its end. The script says nothing of a wrong one: the run is
+// cancelled.
+func (b *backend) hear(piece []byte) {
+	if _, ended := b.Poll(); ended {
+		return
+	}
+	wrong := b.input.write(piece)
+	if wrong == nil {
+		return
+	}
+	cause := error(wrong)
+	if b.script.Mismatch != nil {
+		cause = b.script.Mismatch(wrong)
+	}
+	b.end(contain.ExitStatus{Signal: syscall.SIGKILL}, runner.Cancelled, cause)
 }
 
 // sleepUntil reports false when the child ended before due.
@@ -70,14 +98,15 @@ func (b *backend) sleepUntil(due time.Time) bool {
 	}
 }
 
-// end makes the child end as status says, unless it has ended. told is the outcome that the script has for it.
-func (b *backend) end(status contain.ExitStatus, told runner.Outcome) bool {
+// end makes the child end as status says, unless it has ended. told is the outcome that the script has for it, and cause
+// why it is cancelled.
+func (b *backend) end(status contain.ExitStatus, told runner.Outcome, cause error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended {
 		return false
 	}
-	b.ended, b.status, b.told = true, status, told
+	b.ended, b.status, b.told, b.cause = true, status, told, cause
 	close(b.exited)
 	if !b.script.PipesHeld {
 		b.release()
@@ -115,6 +144,16 @@ func (b *backend) Outcome() (runner.Outcome, bool) {
 	return b.told, b.told != runner.Outcome{}
 }
 
+// Cause is why the run is cancelled, when the input was wrong.
+func (b *backend) Cause() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.cause
+}
+
+// Stdin is where the interactive input is written to.
+func (b *backend) Stdin() io.WriteCloser { return inputEnd{b} }
+
 // Replayed reports what the script says.
 func (b *backend) Replayed() bool { return b.script.Replayed }
 
@@ -133,7 +172,7 @@ func (b *backend) Signal(sig syscall.Signal) error {
 		}
 		return os.ErrProcessDone
 	}
-	if !b.end(contain.ExitStatus{Signal: sig}, runner.Outcome{}) {
+	if !b.end(contain.ExitStatus{Signal: sig}, runner.Outcome{}, nil) {
 		return os.ErrProcessDone
 	}
 	return nil
@@ -147,7 +186,7 @@ func (b *backend) Terminate(sig syscall.Signal) error {
 
 // Kill ends the child, and with it whoever held the streams.
 func (b *backend) Kill() runner.Teardown {
-	b.end(contain.ExitStatus{Signal: syscall.SIGKILL}, runner.Outcome{})
+	b.end(contain.ExitStatus{Signal: syscall.SIGKILL}, runner.Outcome{}, nil)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.release()

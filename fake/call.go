@@ -2,6 +2,7 @@ package fake
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"path/filepath"
 	"sync"
@@ -14,6 +15,10 @@ type call struct {
 	cmd *runner.Cmd
 	// input is set when the command's input is a reader, which feeds one start.
 	input *input
+
+	mu sync.Mutex
+	// written is what was written to interactive input.
+	written []byte
 }
 
 func newCall(cmd *runner.Cmd) *call {
@@ -54,13 +59,44 @@ func (c *call) start() error {
 	return nil
 }
 
-// command is the command as it was given, but with what was read where its input was a reader.
+// command is the command as it was given, but with what was read or written where its input was a reader or interactive.
 func (c *call) command() *runner.Cmd {
 	cmd := c.cmd.Clone()
-	if c.input != nil {
+	switch {
+	case c.input != nil:
 		cmd.Stdin = runner.StdinOf(c.input.bytes())
+	case c.interactive():
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		cmd.Stdin = runner.StdinOf(c.written)
 	}
 	return cmd
+}
+
+func (c *call) interactive() bool { return c.cmd.Stdin.Kind() == runner.StdinInteractive }
+
+// passed is the command for another Runner.
+func (c *call) passed() *runner.Cmd {
+	if !c.interactive() {
+		return c.cmd.Clone()
+	}
+	return c.cmd.TappedStdin(c.note)
+}
+
+// note keeps what was written to interactive input.
+func (c *call) note(piece []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.written = append(c.written, piece...)
+}
+
+// play plays the script as the command, whose input is dealt with already, unless it is interactive.
+func (c *call) play(ctx context.Context, s Script) (*runner.Process, error) {
+	cmd := c.cmd.Clone()
+	if !c.interactive() {
+		cmd.Stdin = runner.Stdin{}
+	}
+	return play(ctx, cmd, s, c.note)
 }
 
 // input is the reader of a command, taken when it is first read, and a record of what it gave.

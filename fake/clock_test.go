@@ -40,6 +40,27 @@ func TestPlayTakesTheTimeOfItsScript(t *testing.T) {
 	})
 }
 
+func TestInputStartsTheClockOfWhatFollows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cmd := runner.Command("tool")
+		cmd.Stdin = runner.StdinPipe()
+		p, err := fake.Play(context.Background(), cmd, fake.Script{Chunks: []fake.Chunk{
+			{Reads: []byte("go"), After: time.Hour, Data: []byte("gone")},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(5 * time.Hour)
+		if _, err := p.Stdin().Write([]byte("go")); err != nil {
+			t.Fatal(err)
+		}
+		res, err := p.Wait(context.Background())
+		if err != nil || res.Duration() != 6*time.Hour || string(res.Stdout()) != "gone" {
+			t.Fatalf("%v, %v with %q", err, res, res.Stdout())
+		}
+	})
+}
+
 func TestPendingScriptTimesOutOnTheFakeClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cmd := runner.Command("tool")

@@ -28,6 +28,12 @@ func behave(tb testing.TB, b runnertest.Behaviour, cmd *runner.Cmd) []fake.Reply
 		}
 		parts = append(parts, fake.Stdout(all))
 	}
+	for _, e := range b.Exchanges {
+		parts = append(parts, fake.Reads(e.Line+"\n"), fake.Stdout(e.Answer))
+	}
+	if len(b.Exchanges) > 0 {
+		parts = append(parts, fake.ReadsEOF())
+	}
 	if b.Signal != 0 {
 		parts = append(parts, fake.Signal(b.Signal))
 	}

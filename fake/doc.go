@@ -34,6 +34,15 @@
 // run is ended as a process is that handles no signal: by any signal whose default action ends a process, and not by
 // SIGCHLD, SIGWINCH, SIGURG, nor by those that stop a process or let it go on.
 //
+// # Conversations
+//
+// A command with [runner.StdinPipe] is written to while it runs. [Reads] and [ReadsEOF] make the script wait for that:
+//
+//	r.On("tool").Reply(fake.Stdout("name? "), fake.Reads("bob\n"), fake.Lines("hello bob"), fake.ReadsEOF())
+//
+// Input that is not what the script reads cancels the run with an [*InputError], which [Runner.Misses] keeps. A script
+// that reads nothing takes anything. What is written after the end goes nowhere, and is no error.
+//
 // # Beneath
 //
 // [Play] plays one [Script] and is the engine of [Runner] and of a cassette's player. Whatever plays through it passes

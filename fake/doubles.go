@@ -31,9 +31,7 @@ func (d dry) Start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, error
 	if err := c.start(); err != nil {
 		return nil, err
 	}
-	played := cmd.Clone()
-	played.Stdin = runner.Stdin{}
-	return Play(ctx, played, Script{})
+	return c.play(ctx, Script{})
 }
 
 // Deny is a Runner for code that must start nothing: every call is a [*DeniedError], kept in [Runner.Misses]. With the

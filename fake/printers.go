@@ -39,7 +39,11 @@ func (s Script) LogValue() slog.Value { return slog.StringValue(s.describe()) }
 func (s Script) MarshalJSON() ([]byte, error) { return json.Marshal(s.describe()) }
 
 func (c Chunk) describe() string {
-	return fmt.Sprintf("chunk: %d bytes on %s after %s", len(c.Data), c.Stream, c.After)
+	s := fmt.Sprintf("chunk: %d bytes on %s after %s", len(c.Data), c.Stream, c.After)
+	if c.gated() {
+		s += fmt.Sprintf(" and %d bytes of input", len(c.Reads))
+	}
+	return s
 }
 
 // String shows the stream, the size and the wait.

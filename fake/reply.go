@@ -80,6 +80,20 @@ func output(stream runner.StreamID, data string) Reply {
 	return reply(func(s *Script) { s.Chunks = append(s.Chunks, chunk) })
 }
 
+// Reads waits until data has been written to the command's interactive input, before whatever follows. Input that differs
+// cancels the run; see [Chunk.Reads].
+//
+//	r.On("ssh-add").Reply(fake.Stderr("passphrase: "), fake.Reads("open sesame\n"), fake.Lines("added"))
+func Reads[T string | []byte](data T) Reply {
+	text := string(data)
+	return reply(func(s *Script) { s.Chunks = append(s.Chunks, Chunk{Reads: []byte(text)}) })
+}
+
+// ReadsEOF waits until the command's interactive input is closed, before whatever follows.
+func ReadsEOF() Reply {
+	return reply(func(s *Script) { s.Chunks = append(s.Chunks, Chunk{ReadsEOF: true}) })
+}
+
 // After waits before whatever follows: the next output, or the end. It makes the run take time, by the clock.
 func After(d time.Duration) Reply {
 	return reply(func(s *Script) { s.Chunks = append(s.Chunks, Chunk{After: d}) })

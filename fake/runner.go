@@ -121,9 +121,8 @@ func (r *Runner) Start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, e
 	if err := c.start(); err != nil {
 		return nil, err
 	}
-	played := cmd.Clone()
-	played.Stdin = runner.Stdin{}
-	return Play(ctx, played, s)
+	s.Mismatch = r.mismatch(s.Mismatch)
+	return c.play(ctx, s)
 }
 
 // record keeps the call and returns the rules as they are now.
@@ -144,7 +143,7 @@ func (r *Runner) passOn(ctx context.Context, c *call, rules []*Rule) (*runner.Pr
 		if err := c.claim(); err != nil {
 			return nil, err
 		}
-		return next.Start(ctx, c.cmd.Clone())
+		return next.Start(ctx, c.passed())
 	case b.deny:
 		return nil, r.miss(&DeniedError{Program: c.cmd.Program(), Args: len(c.argv()) - 1})
 	default:
@@ -159,8 +158,19 @@ func (r *Runner) miss(err error) error {
 	return err
 }
 
+// mismatch keeps account of input that a script does not read.
+func (r *Runner) mismatch(tell func(*InputError) error) func(*InputError) error {
+	return func(wrong *InputError) error {
+		if tell == nil {
+			return r.miss(wrong)
+		}
+		return r.miss(tell(wrong))
+	}
+}
+
 // Calls are the commands of all starts so far, in order, refused ones included: copies that can be changed freely.
-// Where a command had a reader as its input, the copy has what was read of it so far.
+// Where a command had a reader as its input, the copy has what was read of it so far, and where its input is interactive,
+// what was written.
 func (r *Runner) Calls() []*runner.Cmd {
 	b, unlock := r.locked()
 	calls := slices.Clone(b.calls)
@@ -172,8 +182,8 @@ func (r *Runner) Calls() []*runner.Cmd {
 	return cmds
 }
 
-// Misses are the [*UnscriptedError] or [*DeniedError] of all calls that nothing answered, in order, whether or not the
-// code under test passed them on.
+// Misses are the [*UnscriptedError] or [*DeniedError] of all calls that nothing answered, and the [*InputError] of
+// those that were told something else than their script reads, in order, whether or not the code under test passed them on.
 func (r *Runner) Misses() []error {
 	b, unlock := r.locked()
 	defer unlock()

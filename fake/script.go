@@ -10,15 +10,26 @@ import (
 	"github.com/boombox-go/boombox/runner"
 )
 
-// Chunk is one piece of scripted output.
+// Chunk is one piece of scripted output, and what comes before it.
 type Chunk struct {
-	// After is how long to wait since the chunk before, or since the start. A script with no wait at all is instant.
+	// Reads is what the child reads of its interactive input ([runner.StdinPipe]) before the rest of the chunk: so much
+	// must have been written, and it must be this, however it was cut into writes. A script of which any chunk reads is a
+	// whole conversation: input that differs, goes on beyond what is read, or is closed before, cancels the run with an
+	// [*InputError]. A command with another input has it all from the start, and nothing is awaited or compared.
+	Reads []byte
+	// ReadsEOF waits until the interactive input is closed, after Reads.
+	ReadsEOF bool
+	// After is how long to wait since the chunk before, since the start, or since what was read. A script with no wait at
+	// all is instant.
 	After time.Duration
 	// Stream is where the data goes.
 	Stream runner.StreamID
 	// Data is what the child writes. A chunk without data only waits: a last one of these delays the end of the run.
 	Data []byte
 }
+
+// gated reports whether the chunk waits for input.
+func (c Chunk) gated() bool { return len(c.Reads) > 0 || c.ReadsEOF }
 
 // Script is one run, as [Play] plays it. The zero value exits at once with code 0 and writes nothing.
 type Script struct {
@@ -41,6 +52,9 @@ type Script struct {
 	StartErr error
 	// Pending keeps the run going after the last chunk, until it is killed, signalled, cancelled or timed out.
 	Pending bool
+	// Mismatch, if not nil, is told of interactive input that is not what the chunks read, and says what the run is
+	// cancelled with. By default it is the [*InputError].
+	Mismatch func(*InputError) error
 	// Replayed marks the Result as one of a recording.
 	Replayed bool
 }
@@ -101,20 +115,28 @@ func (s Script) finished() runner.Finished {
 }
 
 // Play starts cmd as s says, with no process. ctx bounds the starting alone. An instant script is settled when Play
-// returns, and costs no goroutine; another one takes its time, and obeys the command's timeouts and every method of
-// [runner.Process].
+// returns, and costs no goroutine, unless its input is interactive; another one takes its time, and obeys the command's
+// timeouts and every method of [runner.Process].
 func Play(ctx context.Context, cmd *runner.Cmd, s Script) (*runner.Process, error) {
+	return play(ctx, cmd, s, nil)
+}
+
+// play is Play; note, if not nil, gets what is written to interactive input, after the end of the run too.
+func play(ctx context.Context, cmd *runner.Cmd, s Script, note func(piece []byte)) (*runner.Process, error) {
 	if err := refusal(ctx, cmd); err != nil {
 		return nil, err
 	}
 	if s.StartErr != nil {
 		return nil, s.StartErr
 	}
-	if s.instant() {
+	var input *conversation
+	if cmd.Stdin.Kind() == runner.StdinInteractive {
+		input = converse(cmd.Program(), s.Chunks, note)
+	} else if s.instant() {
 		return runner.Settle(cmd, s.finished()), nil
 	}
 	started := time.Now()
-	return runner.Attach(cmd, perform(s.clone(), started), started), nil
+	return runner.Attach(cmd, perform(s.clone(), input, started), started), nil
 }
 
 // refusal is why cmd is not started at all, nil when nothing stands against it.

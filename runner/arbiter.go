@@ -23,6 +23,8 @@ type arbiter struct {
 	poll func() (contain.ExitStatus, bool)
 	// told is a backend's own word on how the child ended; nil where there is none to be had.
 	told func() (Outcome, bool)
+	// why is its word on why that is Cancelled; nil likewise.
+	why func() error
 	// decided is closed when there is an outcome.
 	decided chan struct{}
 
@@ -82,7 +84,11 @@ func (a *arbiter) recordEnd() bool {
 	status, ended := a.poll()
 	if ended && a.told != nil {
 		if o, ok := a.told(); ok {
-			a.record(o, nil)
+			var cause error
+			if a.why != nil {
+				cause = a.why()
+			}
+			a.record(o, cause)
 			return true
 		}
 	}

@@ -37,9 +37,14 @@ type Backend interface {
 
 // A Backend may have further methods, which are asked for what a process alone does not tell:
 //
+//   - Stdin() io.WriteCloser: where a command with [StdinPipe] is written to. It is called once, by [Attach]. Write blocks
+//     as long as the child takes nothing, and fails with EPIPE or [os.ErrClosed] when the child takes no more; Close lets
+//     the child read end of file. Kill makes a pending Write return. Without it each Write is an error, which
+//     [Result.StdinErr] tells.
 //   - StdinErr() error: before Close, what went wrong with the source of its input.
 //   - Outcome() (Outcome, bool): when the child has ended by itself, the event that ended it where its status says less,
 //     such as TimedOut in a recording. False means that the status says it all.
+//   - Cause() error: when that is Cancelled, why; see [CancelError.Unwrap].
 //   - Replayed() bool: before Close, whether no process ran; see [Result.Replayed].
 
 // Teardown is what is known of the tree after it was killed.

@@ -81,6 +81,27 @@ func (c *Cmd) Clone() *Cmd {
 // must not be changed. When the run is settled, no further call comes. A panic in tap is treated as one in a Tee. It is
 // what a recorder uses.
 func (c *Cmd) Tapped(tap func(id StreamID, chunk []byte)) *Cmd {
+	return c.tappedAll(func(id StreamID, chunk []byte) {
+		if id != stdinStream {
+			tap(id, chunk)
+		}
+	})
+}
+
+// TappedStdin is a clone whose interactive input ([StdinPipe]) tap sees as well: every piece that is written, before the
+// child can see it, and nil once for its Close. So of what [Cmd.Tapped] shows in the same clone, whatever the child wrote
+// in answer comes later. Calls overlap with none of either. The piece is valid during the call alone and must not be
+// changed. It may be more than a child that ends takes. When the run is settled, no further call comes. A panic in tap is treated
+// as one in a Tee. It is what a recorder uses.
+func (c *Cmd) TappedStdin(tap func(piece []byte)) *Cmd {
+	return c.tappedAll(func(id StreamID, piece []byte) {
+		if id == stdinStream {
+			tap(piece)
+		}
+	})
+}
+
+func (c *Cmd) tappedAll(tap func(id StreamID, chunk []byte)) *Cmd {
 	clone := c.Clone()
 	clone.taps = append(clone.taps, tap)
 	return clone

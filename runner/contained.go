@@ -57,6 +57,8 @@ type launch struct {
 	private *contain.Group
 	source  *stdinSource
 	in      *feeder
+	// stdin is our end of an interactive input.
+	stdin   *os.File
 	outputs [2]*pipeReader
 	// given are the child's ends of the pipes, and its input file.
 	given []*os.File
@@ -92,7 +94,7 @@ func (l *launch) start(ctx context.Context, require contain.Guarantee) (*Process
 		l.in.start()
 	}
 	return Attach(l.cmd, &realBackend{
-		child: child, group: l.group, private: l.private, in: l.in, outputs: l.outputs,
+		child: child, group: l.group, private: l.private, in: l.in, stdin: l.stdin, outputs: l.outputs,
 	}, started), nil
 }
 
@@ -147,6 +149,11 @@ func (l *launch) wire(spec *contain.Spec) (err error) {
 			return l.failed(StartBadStdin, err)
 		}
 		l.given = append(l.given, spec.Stdin)
+	case StdinInteractive:
+		if l.stdin, spec.Stdin, err = pipe(false); err != nil {
+			return l.failed(StartOther, err)
+		}
+		l.given = append(l.given, spec.Stdin)
 	case StdinBytes, StdinReader:
 		if spec.Stdin, l.in, err = newFeeder(src); err != nil {
 			return l.failed(StartOther, err)
@@ -197,6 +204,9 @@ func (l *launch) undo() error {
 	}
 	if l.in != nil {
 		l.in.stop()
+	}
+	if l.stdin != nil {
+		_ = l.stdin.Close()
 	}
 	if l.source != nil {
 		l.source.release()

@@ -65,6 +65,15 @@
 // run that would have succeeded, through [Result.Check], and is not told of a run that failed anyway. A reader is read
 // by one goroutine of the run, which ends with the run unless the reader itself blocks.
 //
+// With [StdinPipe] a command is written to while it runs, through [Process.Stdin]; a piece that the child no longer takes
+// is [io.ErrClosedPipe] for the writer, and nothing for the run:
+//
+//	cmd.Stdin = runner.StdinPipe()
+//	p, err := r.Start(ctx, cmd)
+//	...
+//	fmt.Fprintln(p.Stdin(), "one question")
+//	p.Stdin().Close()
+//
 // # Secrets
 //
 // Arguments, environment values, input, paths and output are never shown by a printer: not by fmt, log/slog,

@@ -22,8 +22,8 @@ var (
 	ErrBadDir = errors.New("runner: working directory cannot be used")
 	// ErrInvalid: the command itself makes no sense. The error is an [*InvalidError].
 	ErrInvalid = errors.New("runner: invalid command")
-	// ErrUnsupported: this host or this Runner cannot do what the command asks for. It is also what contain's refusals
-	// match.
+	// ErrUnsupported: this host or this Runner cannot do what the command asks for. The error is an [*UnsupportedError], or
+	// one of contain's refusals.
 	ErrUnsupported = contain.ErrUnsupported
 	// ErrCancelled: the caller ended the run. The error is a [*CancelError].
 	ErrCancelled = errors.New("runner: cancelled")
@@ -118,6 +118,24 @@ func (e *InvalidError) Error() string {
 
 // Is makes the error match [ErrInvalid].
 func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
+
+// UnsupportedError reports a field of a command that this system, or this Runner, cannot honour. Nothing was started.
+type UnsupportedError struct {
+	// Program is the base name of the program.
+	Program string
+	// Field is the field of [Cmd].
+	Field string
+	// Reason says in a few words why. It shows no value.
+	Reason string
+}
+
+// Error implements error.
+func (e *UnsupportedError) Error() string {
+	return fmt.Sprintf("runner: %s of %q cannot be had: %s", e.Field, plain(e.Program), e.Reason)
+}
+
+// Is makes the error match [ErrUnsupported].
+func (e *UnsupportedError) Is(target error) bool { return target == ErrUnsupported }
 
 // CancelError reports that the caller ended the run: the context of [Run] ended, or [Process.Cancel] or
 // [Process.Close] was called.

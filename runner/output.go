@@ -9,12 +9,17 @@ type StreamID int
 const (
 	Stdout StreamID = iota
 	Stderr
+	// stdinStream is what interactive input is to the taps.
+	stdinStream
 )
 
 // String is "stdout" or "stderr".
 func (id StreamID) String() string {
-	if id == Stderr {
+	switch id {
+	case Stderr:
 		return "stderr"
+	case stdinStream:
+		return "stdin"
 	}
 	return "stdout"
 }

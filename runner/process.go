@@ -14,6 +14,8 @@ type Process struct {
 	// result is that of a Process which was settled from the start; otherwise live is the run.
 	result *Result
 	live   func() *run
+	// stdin is nil unless the input is interactive.
+	stdin func() *inputPipe
 }
 
 // errClosed is the cause of a run that Close cancelled.

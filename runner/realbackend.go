@@ -18,7 +18,9 @@ type realBackend struct {
 	// private is group if it belongs to this run alone.
 	private *contain.Group
 	// in is nil when there is nothing to feed.
-	in      *feeder
+	in *feeder
+	// stdin is nil unless the input is interactive.
+	stdin   *os.File
 	outputs [2]*pipeReader
 	// stuck says that members of the tree outlived its end.
 	stuck bool
@@ -79,8 +81,14 @@ func (b *realBackend) Kill() Teardown {
 	if b.in != nil {
 		b.in.stop()
 	}
+	if b.stdin != nil {
+		_ = b.stdin.Close()
+	}
 	return t
 }
+
+// Stdin is our end of an interactive input.
+func (b *realBackend) Stdin() io.WriteCloser { return b.stdin }
 
 // StdinErr is what went wrong with the source of the input.
 func (b *realBackend) StdinErr() error {

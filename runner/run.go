@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"io"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -23,6 +24,8 @@ type run struct {
 	timeout, idle time.Duration
 	grace         time.Duration
 	pumps         [2]pump
+	// stdin is nil unless the input is interactive.
+	stdin *inputPipe
 	// pumped gets one value from each pump that ends by itself.
 	pumped chan struct{}
 	// killing is a request to kill at once.
@@ -64,6 +67,9 @@ func Attach(cmd *Cmd, backend Backend, started time.Time) *Process {
 	if s, ok := backend.(interface{ Outcome() (Outcome, bool) }); ok {
 		r.arbiter.told = s.Outcome
 	}
+	if s, ok := backend.(interface{ Cause() error }); ok {
+		r.arbiter.why = s.Cause
+	}
 	r.arbiter.decided = make(chan struct{})
 	taps := newTaps(cmd.taps)
 	for id, s := range [...]Stream{Stdout: cmd.Output.Stdout, Stderr: cmd.Output.Stderr} {
@@ -76,13 +82,26 @@ func Attach(cmd *Cmd, backend Backend, started time.Time) *Process {
 			p.fed = func() { r.fed.Store(int64(time.Since(r.started))) }
 		}
 	}
+	p := &Process{live: func() *run { return r }}
+	if cmd.Stdin.Kind() == StdinInteractive {
+		r.stdin = newInputPipe(interactive(backend), taps)
+		p.stdin = func() *inputPipe { return r.stdin }
+	}
 	r.pumps[Stdout].reader = backend.Stdout()
 	r.pumps[Stderr].reader = backend.Stderr()
 	r.startTimers()
 	go r.pumps[Stdout].run()
 	go r.pumps[Stderr].run()
 	go r.supervise()
-	return &Process{live: func() *run { return r }}
+	return p
+}
+
+// interactive is where interactive input goes.
+func interactive(backend Backend) io.WriteCloser {
+	if b, ok := backend.(interface{ Stdin() io.WriteCloser }); ok {
+		return b.Stdin()
+	}
+	return unread{}
 }
 
 // supervise waits for the decision, ends the tree and the streams, and settles the run.
@@ -103,6 +122,13 @@ func (r *run) supervise() {
 	if s, ok := r.backend.(interface{ StdinErr() error }); ok {
 		stdinErr = s.StdinErr()
 	}
+	var teeErr error
+	if r.stdin != nil {
+		var err error
+		if err, teeErr = r.stdin.finish(); stdinErr == nil {
+			stdinErr = err
+		}
+	}
 	replayed := false
 	if s, ok := r.backend.(interface{ Replayed() bool }); ok {
 		replayed = s.Replayed()
@@ -112,7 +138,7 @@ func (r *run) supervise() {
 	}
 	r.stopTimers()
 	r.settle(result{
-		status: status, statusKnown: known, pipesHeld: held, teardown: teardown, stdinErr: stdinErr,
+		status: status, statusKnown: known, pipesHeld: held, teardown: teardown, stdinErr: stdinErr, teeErr: teeErr,
 		replayed: replayed,
 	})
 }

@@ -30,6 +30,7 @@ func Run(ctx context.Context, r Runner, cmd *Cmd) (*Result, error) {
 		}
 		return nil, err
 	}
+	_ = p.Stdin().Close() // nobody else can
 	if p.live == nil {
 		return p.result, p.result.failure()
 	}

@@ -14,7 +14,8 @@ type settledRun struct {
 
 // Settle makes the settled Process of a run that is over before it is played, without a goroutine: the streams go
 // through the policies, tees and taps of the command, standard output first, on the caller's goroutine. A stream that
-// passes a cap which fails the run turns a natural outcome into [Overflowed], as in a live run.
+// passes a cap which fails the run turns a natural outcome into [Overflowed], as in a live run. Interactive input goes nowhere,
+// and no tap sees it.
 func Settle(cmd *Cmd, run Finished) *Process {
 	s := &settledRun{}
 	r := &s.result
@@ -34,6 +35,10 @@ func Settle(cmd *Cmd, run Finished) *Process {
 	}
 	s.sealed.open = r.self
 	s.process.result = &s.sealed
+	if cmd.Stdin.Kind() == StdinInteractive {
+		in := newInputPipe(discarded{}, nil)
+		s.process.stdin = func() *inputPipe { return in }
+	}
 	return &s.process
 }
 

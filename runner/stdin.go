@@ -10,6 +10,10 @@ import (
 
 // Stdin says what a child reads. It is a value, and sealed: no printer shows the content or a path. The zero value is
 // closed: the child reads end of file at once. A child that ends without reading its input is never an error.
+//
+//	cmd.Stdin = runner.StdinString("select 1;")
+//	cmd.Stdin = runner.StdinLines("first", "second")
+//	cmd.Stdin = runner.StdinPipe() // and then p.Stdin().Write, p.Stdin().Close
 type Stdin struct {
 	open func() *stdinSource
 }
@@ -19,16 +23,17 @@ type StdinKind int
 
 // The kinds of standard input.
 const (
-	StdinClosed  StdinKind = iota // the null device
-	StdinBytes                    // bytes held in memory
-	StdinFile                     // a file, opened anew at each start
-	StdinReader                   // a reader, used once: a second start with it is an error
-	StdinInherit                  // our own standard input
+	StdinClosed      StdinKind = iota // the null device
+	StdinBytes                        // bytes held in memory
+	StdinFile                         // a file, opened anew at each start
+	StdinReader                       // a reader, used once: a second start with it is an error
+	StdinInherit                      // our own standard input
+	StdinInteractive                  // a pipe, written while the child runs
 )
 
 // String is the kind in one word.
 func (k StdinKind) String() string {
-	names := [...]string{"closed", "bytes", "file", "reader", "inherited"}
+	names := [...]string{"closed", "bytes", "file", "reader", "inherited", "interactive"}
 	if k < 0 || int(k) >= len(names) {
 		return "unknown"
 	}
@@ -62,6 +67,15 @@ func StdinOf(b []byte) Stdin { return (&stdinSource{kind: StdinBytes, data: byte
 // StdinString feeds s.
 func StdinString(s string) Stdin { return (&stdinSource{kind: StdinBytes, data: []byte(s)}).seal() }
 
+// StdinLines feeds lines, with a newline after each.
+func StdinLines(lines ...string) Stdin {
+	var text []byte
+	for _, line := range lines {
+		text = append(append(text, line...), '\n')
+	}
+	return (&stdinSource{kind: StdinBytes, data: text}).seal()
+}
+
 // StdinFrom feeds a file, which is opened at each start and handed to the child as it is. A relative path is relative
 // to our own working directory. A file that cannot be opened is a [*StartError] of kind [StartBadStdin].
 func StdinFrom(path string) Stdin { return (&stdinSource{kind: StdinFile, path: path}).seal() }
@@ -76,11 +90,15 @@ func StdinStream(r io.Reader) Stdin { return (&stdinSource{kind: StdinReader, re
 // InheritStdin hands our own standard input to the child.
 func InheritStdin() Stdin { return (&stdinSource{kind: StdinInherit}).seal() }
 
+// StdinPipe keeps the child's input open for whoever writes to [Process.Stdin] while it runs. Each start has a pipe of its
+// own. The verbs that keep their Process to themselves, such as [Run], close it at once, since nobody can write to it.
+func StdinPipe() Stdin { return (&stdinSource{kind: StdinInteractive}).seal() }
+
 // Kind tells which source s is.
 func (s Stdin) Kind() StdinKind { return s.source().kind }
 
 // Open reads the content for whoever must see it, such as a recorder. A reader's content is taken: Open and a start
-// exclude each other. Closed input reads as empty; inherited input cannot be opened.
+// exclude each other. Closed input reads as empty; inherited and interactive input cannot be opened.
 func (s Stdin) Open() (io.ReadCloser, error) {
 	src := s.source()
 	switch src.kind {
@@ -99,14 +117,17 @@ func (s Stdin) Open() (io.ReadCloser, error) {
 		return io.NopCloser(src.reader), nil
 	case StdinInherit:
 		return nil, errStdinInherited
+	case StdinInteractive:
+		return nil, errStdinInteractive
 	default:
 		return io.NopCloser(bytes.NewReader(nil)), nil
 	}
 }
 
 var (
-	errStdinSpent     = errors.New("runner: the reader of standard input was used before")
-	errStdinInherited = errors.New("runner: inherited standard input cannot be opened")
+	errStdinSpent       = errors.New("runner: the reader of standard input was used before")
+	errStdinInherited   = errors.New("runner: inherited standard input cannot be opened")
+	errStdinInteractive = errors.New("runner: interactive standard input cannot be opened, it is written while the child runs")
 )
 
 // claim takes the source for one start. Only a reader can be taken but once.

@@ -39,6 +39,8 @@ var _ = Describe("Stdin", func() {
 			Expect(bytes.Equal(res.Stdout(), want)).To(BeTrue())
 		},
 		Entry("little", func() runner.Stdin { return runner.StdinString("little") }, []byte("little")),
+		Entry("lines", func() runner.Stdin { return runner.StdinLines("one", "", "two") }, []byte("one\n\ntwo\n")),
+		Entry("no lines", func() runner.Stdin { return runner.StdinLines() }, nil),
 		Entry("nothing", func() runner.Stdin { return runner.StdinOf(nil) }, nil),
 		Entry("more than a pipe holds", func() runner.Stdin { return runner.StdinOf(big) }, big),
 		Entry("a reader", func() runner.Stdin { return runner.StdinStream(bytes.NewReader(big)) }, big),

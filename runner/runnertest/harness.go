@@ -13,6 +13,9 @@ type Behaviour struct {
 	Stdout, Stderr []byte
 	// EchoStdin writes to standard output, after Stdout, what is read from standard input until its end.
 	EchoStdin bool
+	// Exchanges are a conversation, after Stdout and Stderr: for each, one line is read from standard input and then its
+	// answer written to standard output. At the end standard input is read to its end.
+	Exchanges []Exchange
 	// Pending keeps the command running, after it has written, until it is killed.
 	Pending bool
 	// Code is the exit code.
@@ -24,6 +27,9 @@ type Behaviour struct {
 	// Starts is how often the command is going to be started; 0 means once.
 	Starts int
 }
+
+// Exchange is a line that a command reads, without its newline, and what it then writes.
+type Exchange struct{ Line, Answer string }
 
 // Harness makes what is tested.
 type Harness struct {

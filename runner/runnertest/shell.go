@@ -30,6 +30,12 @@ func Shell(b Behaviour) *runner.Cmd {
 	if b.EchoStdin {
 		script = append(script, "cat")
 	}
+	for _, e := range b.Exchanges {
+		script = append(script, "read -r line", "printf '"+octal([]byte(e.Answer))+"'")
+	}
+	if len(b.Exchanges) > 0 {
+		script = append(script, "cat >/dev/null")
+	}
 	switch {
 	case b.Pending:
 		script = append(script, "exec sleep 60")

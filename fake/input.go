@@ -1,0 +1,122 @@
+package fake
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// ErrInput: what was written to a scripted command is not what its script reads. The error is an [*InputError].
+var ErrInput = errors.New("fake: input differs from the script")
+
+// InputError reports interactive input that a script does not read: the code under test says something else than the
+// script answers. It shows no input.
+type InputError struct {
+	// Program is the base name of the program.
+	Program string
+	// At is how many bytes were as the script reads them.
+	At int
+	// Want is how many bytes the script reads in all.
+	Want int
+	// Closed says that the input was closed there; otherwise it went on differently.
+	Closed bool
+}
+
+// Error implements error.
+func (e *InputError) Error() string {
+	s := fmt.Sprintf("fake: interactive input of %q: ", e.Program)
+	switch {
+	case e.Closed:
+		return s + fmt.Sprintf("it was closed after %d of the %d bytes that the script reads", e.At, e.Want)
+	case e.At == e.Want:
+		return s + fmt.Sprintf("it goes on after the %d bytes that the script reads", e.Want)
+	default:
+		return s + fmt.Sprintf("it differs from what the script reads, %d bytes, after %d of them", e.Want, e.At)
+	}
+}
+
+// Is makes the error match [ErrInput].
+func (e *InputError) Is(target error) bool { return target == ErrInput }
+
+// conversation is the interactive input of one run as it is written, held against what the script reads.
+type conversation struct {
+	program string
+	// want is all that the script reads; free: it reads nothing, and takes anything.
+	want []byte
+	free bool
+	note func(piece []byte)
+
+	mu      sync.Mutex
+	seen    int
+	closed  bool
+	changed chan struct{} // closed, and replaced, at every change
+}
+
+func converse(program string, chunks []Chunk, note func([]byte)) *conversation {
+	c := &conversation{program: program, free: true, note: note, changed: make(chan struct{})}
+	for _, chunk := range chunks {
+		c.want = append(c.want, chunk.Reads...)
+		c.free = c.free && !chunk.gated()
+	}
+	return c
+}
+
+// write takes the next piece, nil for the end, and says what is wrong with it.
+func (c *conversation) write(piece []byte) *InputError {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	rest := c.want[c.seen:]
+	wrong := &InputError{Program: c.program, At: c.seen, Want: len(c.want), Closed: piece == nil}
+	switch {
+	case c.free:
+		return nil
+	case piece == nil && len(rest) > 0:
+		return wrong
+	case !bytes.HasPrefix(rest, piece):
+		for wrong.At < len(c.want) && piece[wrong.At-c.seen] == c.want[wrong.At] {
+			wrong.At++
+		}
+		return wrong
+	}
+	c.seen += len(piece)
+	c.closed = c.closed || piece == nil
+	close(c.changed)
+	c.changed = make(chan struct{})
+	return nil
+}
+
+// await waits until as many bytes were written, and the input is closed where that is wanted. It reports false when over
+// came first.
+func (c *conversation) await(bytes int, end bool, over <-chan struct{}) bool {
+	for {
+		c.mu.Lock()
+		reached, changed := c.seen >= bytes && (c.closed || !end), c.changed
+		c.mu.Unlock()
+		if reached {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-over:
+			return false
+		}
+	}
+}
+
+// inputEnd is where a scripted run is written to. Nobody is ever held up, and what is written after the end goes
+// nowhere: so the code under test fares the same each time.
+type inputEnd struct{ b *backend }
+
+func (in inputEnd) Write(p []byte) (int, error) {
+	if in.b.input.note != nil {
+		in.b.input.note(p)
+	}
+	in.b.hear(p)
+	return len(p), nil
+}
+
+func (in inputEnd) Close() error {
+	in.b.hear(nil)
+	return nil
+}

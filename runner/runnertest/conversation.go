@@ -1,0 +1,114 @@
+package runnertest
+
+import (
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/onsi/gomega"
+
+	"github.com/boombox-go/boombox/runner"
+)
+
+// listener is a Tee that can be waited for.
+type listener struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *listener) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *listener) heard() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// conversation starts a command that talks, and says what it has said.
+func (s subject) conversation(b Behaviour, tap func(string)) (*runner.Process, func() string) {
+	s.tb.Helper()
+	said := &listener{}
+	r, cmd := s.prepare(b, func(c *runner.Cmd) {
+		c.Stdin = runner.StdinPipe()
+		c.Output.Stdout.Tee = said
+	})
+	if tap != nil {
+		cmd = cmd.Tapped(func(_ runner.StreamID, chunk []byte) { tap("out " + string(chunk)) })
+		cmd = cmd.TappedStdin(func(piece []byte) {
+			if piece == nil {
+				tap("end")
+				return
+			}
+			tap("in " + string(piece))
+		})
+	}
+	p, err := r.Start(s.ctx, cmd)
+	s.Expect(err).NotTo(gomega.HaveOccurred())
+	s.tb.Cleanup(func() { _ = p.Close() })
+	return p, said.heard
+}
+
+// say writes to the command, and waits until it has said so much.
+func (s subject) say(p *runner.Process, text string, heard func() string, want string) {
+	s.tb.Helper()
+	_, err := io.WriteString(p.Stdin(), text)
+	s.Expect(err).NotTo(gomega.HaveOccurred())
+	s.Eventually(heard).WithTimeout(patience).Should(gomega.Equal(want))
+}
+
+func conversationCases() []Case {
+	return []Case{
+		of("interactive input is answered while the command runs, and stays open until it is closed", func(s subject) {
+			p, heard := s.conversation(Behaviour{
+				Stdout: []byte("name? "), Exchanges: []Exchange{{"bob", "age? "}, {"42", "bye"}}, Code: 7,
+			}, nil)
+			s.Eventually(heard).WithTimeout(patience).Should(gomega.Equal("name? "))
+			s.say(p, "bob\n", heard, "name? age? ")
+			s.say(p, "4", heard, "name? age? ")
+			s.say(p, "2\n", heard, "name? age? bye")
+			s.Expect(p.Settled()).NotTo(gomega.BeClosed())
+			s.Expect(p.Stdin().Close()).To(gomega.Succeed())
+			s.Expect(p.Stdin().Close()).To(gomega.Succeed())
+			_, err := p.Stdin().Write([]byte("late"))
+			s.Expect(err).To(gomega.MatchError(os.ErrClosed))
+			res, err := p.Wait(s.ctx)
+			s.Expect(err).NotTo(gomega.HaveOccurred())
+			s.Expect(res.Outcome()).To(gomega.Equal(runner.Exited(7)))
+			s.Expect(string(res.Stdout())).To(gomega.Equal("name? age? bye"))
+		}),
+		of("a tap of interactive input sees each piece before its answer", func(s subject) {
+			var mu sync.Mutex
+			var seen []string
+			p, heard := s.conversation(Behaviour{Exchanges: []Exchange{{"one", "first"}, {"two", "second"}}}, func(text string) {
+				mu.Lock()
+				defer mu.Unlock()
+				seen = append(seen, text)
+			})
+			s.say(p, "one\n", heard, "first")
+			s.say(p, "two\n", heard, "firstsecond")
+			s.Expect(p.Stdin().Close()).To(gomega.Succeed())
+			_, err := p.Wait(s.ctx)
+			s.Expect(err).NotTo(gomega.HaveOccurred())
+			s.Expect(seen).To(gomega.Equal([]string{"in one\n", "out first", "in two\n", "out second", "end"}))
+		}),
+		of("interactive input that nobody can write to is closed by the verbs", func(s subject) {
+			res := s.run(Behaviour{Stdout: []byte("out")}, func(c *runner.Cmd) { c.Stdin = runner.StdinPipe() })
+			s.Expect(res.Outcome()).To(gomega.Equal(runner.Exited(0)))
+			s.Expect(string(res.Stdout())).To(gomega.Equal("out"))
+		}),
+		of("a command with another input cannot be written to", func(s subject) {
+			p := s.start(Behaviour{}, nil)
+			_, err := p.Stdin().Write([]byte("lost"))
+			s.Expect(err).To(gomega.MatchError(runner.ErrInvalid))
+			s.Expect(p.Stdin().Close()).To(gomega.Succeed())
+		}),
+	}
+}
+
+// Conversations are the cases of interactive input, for a Harness that cannot have it.
+func Conversations() []Case { return conversationCases() }
