@@ -45,25 +45,15 @@ func (m *cgroup2) hierarchies() (map[string]hierarchy, error) {
 	return found, nil
 }
 
-// settingsV1 are the files of cgroup v1 for one cap, the cap itself first.
-func settingsV1(kind LimitKind, l Limits) []setting {
-	switch kind {
-	case LimitMemory:
-		bytes := strconv.FormatInt(l.Memory, 10)
-		return []setting{
-			{file: "memory.limit_in_bytes", text: bytes},
-			// Memory and swap together: so nothing is gained by swapping. Not there if the kernel does not account for swap.
-			{file: "memory.memsw.limit_in_bytes", text: bytes, optional: true},
-			{file: "memory.swappiness", text: "0", optional: true},
-		}
-	case LimitProcesses:
-		return []setting{{file: "pids.max", text: strconv.Itoa(l.Processes)}}
-	default:
-		return []setting{
-			{file: "cpu.cfs_quota_us", text: strconv.FormatInt(quota(l.CPU), 10)},
-			{file: "cpu.cfs_period_us", text: strconv.Itoa(cpuPeriod)},
+// v1Dirs are our own cgroups in the hierarchies that hold controllers of caps.
+func (m *cgroup2) v1Dirs() (dirs []string) {
+	found, _ := m.hierarchies() // without them there are no caps on v1
+	for _, h := range found {
+		if h.dir != "" {
+			dirs = append(dirs, h.dir)
 		}
 	}
+	return dirs
 }
 
 // refuse says why no group can be capped in the hierarchy, nil if it can. It makes a directory and removes it.
@@ -84,7 +74,7 @@ func (h hierarchy) refuse(fs cgroupFS) *LimitError {
 		return cgroupRefusal(kind, "no cgroup can be made in the "+h.controller+" hierarchy", err)
 	}
 	defer func() { _ = fs.Rmdir(dir) }()
-	for _, s := range settingsV1(kind, Limits{}) {
+	for _, s := range (capsV1{}).settings(kind, Limits{}) {
 		if err := fs.Writable(filepath.Join(dir, s.file)); err != nil && !s.optional {
 			return cgroupRefusal(kind, s.file+" cannot be set", err)
 		}
@@ -102,7 +92,7 @@ func (h hierarchy) capV1(l Limits) (a *axis, d *v1Dir, err error) {
 	if err := os.Mkdir(path, 0o755); err != nil {
 		return nil, nil, cgroupRefusal(kind, "no cgroup can be made in the "+h.controller+" hierarchy", err)
 	}
-	a = &axis{kind: kind, max: l.Of(kind), dir: -1, meter: v1Meter{}}
+	a = &axis{kind: kind, path: path, dir: -1, capVersion: capsV1{}}
 	d = &v1Dir{kind: kind, path: path, home: h.dir, tasks: -1, back: -1}
 	defer func() {
 		if err != nil {
@@ -119,49 +109,57 @@ func (h hierarchy) capV1(l Limits) (a *axis, d *v1Dir, err error) {
 	if err != nil {
 		return nil, nil, cgroupRefusal(kind, "no process can be put into the "+h.controller+" hierarchy", err)
 	}
-	files := settingsV1(kind, l)
-	if err := a.set(files); err != nil {
-		return nil, nil, err
-	}
-	err = a.readBack(files[0].file, func(text []byte) (float64, error) {
-		if kind == LimitCPU {
-			return cores(text, []byte(strconv.Itoa(cpuPeriod)))
-		}
-		return parseMax(text)
-	})
+	effective, err := a.impose(l)
 	if err != nil {
 		return nil, nil, err
 	}
-	a.effective = min(a.effective, smallestV1(path, kind))
+	a.inForce(l.Of(kind), effective)
 	return a, d, nil
 }
 
-// smallestV1 is smallestV2 for a hierarchy of version 1.
-func smallestV1(path string, kind LimitKind) float64 {
-	files := settingsV1(kind, Limits{})
-	return smallestAbove(path, func(above string) (float64, error) {
-		text, err := readSmall(above + "/" + files[0].file)
-		if err != nil {
-			return 0, err
+// capsV1 are the caps of cgroup v1.
+type capsV1 struct{}
+
+func (capsV1) settings(kind LimitKind, l Limits) []setting {
+	switch kind {
+	case LimitMemory:
+		bytes := strconv.FormatInt(l.Memory, 10)
+		return []setting{
+			{file: "memory.limit_in_bytes", text: bytes},
+			// Memory and swap together: so nothing is gained by swapping. Not there if the kernel does not account for swap.
+			{file: "memory.memsw.limit_in_bytes", text: bytes, optional: true},
+			{file: "memory.swappiness", text: "0", optional: true},
 		}
-		if kind != LimitCPU {
-			return parseMax(text)
+	case LimitProcesses:
+		return []setting{{file: "pids.max", text: strconv.Itoa(l.Processes)}}
+	default:
+		return []setting{
+			{file: "cpu.cfs_quota_us", text: strconv.FormatInt(quota(l.CPU), 10)},
+			{file: "cpu.cfs_period_us", text: strconv.Itoa(cpuPeriod)},
 		}
-		period, err := readSmall(above + "/" + files[1].file)
-		if err != nil {
-			return 0, err
-		}
-		return cores(text, period)
-	})
+	}
 }
 
-// v1Meter reads the counters of cgroup v1.
-type v1Meter struct{}
+func (v capsV1) cap(kind LimitKind, read func(file string) ([]byte, error)) (float64, error) {
+	files := v.settings(kind, Limits{})
+	text, err := read(files[0].file)
+	if err != nil {
+		return 0, err
+	}
+	if kind != LimitCPU {
+		return parseMax(text)
+	}
+	period, err := read(files[1].file)
+	if err != nil {
+		return 0, err
+	}
+	return cores(text, period)
+}
 
-func (v1Meter) read(a *axis) (Tripped, *int64) {
+func (v capsV1) read(a *axis) (Tripped, *int64) {
 	switch a.kind {
 	case LimitMemory:
-		own, _, ok := a.v1Kills()
+		own, _, ok := v.kills(a)
 		if !ok {
 			return TripUnknown, nil
 		}
@@ -169,20 +167,20 @@ func (v1Meter) read(a *axis) (Tripped, *int64) {
 	case LimitProcesses:
 		return a.forksRefused(a.firstCounts("pids.events"))
 	default:
-		return v2Meter{}.read(a) // cpu.stat has the same line
+		return a.periodsThrottled()
 	}
 }
 
-// v1Kills splits the kernel's kills in the group: v1 counts kills (Linux 4.13), whoever ran out. A kill in a group that
+// kills splits the kernel's kills in the group: v1 counts kills (Linux 4.13), whoever ran out. A kill in a group that
 // never filled its own cap was for somebody else's want. That the cap was filled is told by the highest use; the counters
 // of failures stay 0 on Linux 6.18.
-func (a *axis) v1Kills() (own, outside int64, ok bool) {
+func (capsV1) kills(a *axis) (own, outside int64, ok bool) {
 	killed, ok := parseCount(a.firstCounts("memory.oom_control"), "oom_kill")
 	if !ok {
 		return 0, 0, false
 	}
 	for _, file := range []string{"memory.max_usage_in_bytes", "memory.memsw.max_usage_in_bytes"} {
-		if most := a.number(file); most != nil && float64(*most)+chargeBatch >= a.max {
+		if most := a.number(file); most != nil && float64(*most)+chargeBatch >= a.lowest {
 			return killed, 0, true
 		}
 	}
@@ -193,11 +191,11 @@ func (a *axis) v1Kills() (own, outside int64, ok bool) {
 // there is no more.
 const chargeBatch = 64 * 4096
 
-func (v1Meter) outside(a *axis) *int64 {
+func (v capsV1) outside(a *axis) *int64 {
 	if a.kind != LimitMemory {
 		return nil
 	}
-	_, outside, ok := a.v1Kills()
+	_, outside, ok := v.kills(a)
 	if !ok {
 		return nil
 	}
@@ -205,7 +203,7 @@ func (v1Meter) outside(a *axis) *int64 {
 }
 
 // peak: of processes there is none, because the count has our own thread in it whenever that starts something.
-func (v1Meter) peak(a *axis) *int64 {
+func (capsV1) peak(a *axis) *int64 {
 	if a.kind == LimitMemory {
 		return a.number("memory.max_usage_in_bytes")
 	}
@@ -231,15 +229,18 @@ func (d *v1Dir) close() {
 	}
 }
 
-// sweepV1 removes what dead owners have left in a hierarchy. Their processes were killed with their cgroup v2.
-func sweepV1(dir string, condemned func(owner) bool) {
+// sweepV1 removes what has been left in a hierarchy by those owners whom condemned names, and reports whether nothing of
+// theirs is left. Their processes were killed with their cgroup v2.
+func sweepV1(dir string, condemned func(owner) bool) (clean bool) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return
+		return isGone(err)
 	}
+	clean = true
 	for _, e := range entries {
 		if o, ok := parseBase(e.Name()); ok && e.IsDir() && condemned(o) {
-			_ = removeCgroup(unix.AT_FDCWD, filepath.Join(dir, e.Name()), time.Now().Add(removeBound))
+			clean = removeCgroup(unix.AT_FDCWD, filepath.Join(dir, e.Name()), time.Now().Add(removeBound)) == nil && clean
 		}
 	}
+	return clean
 }

@@ -100,7 +100,7 @@ func (m *cgroup2) open(opts Options) (place, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.warden = p.wardens.watch(p.base.dir)
+	p.warden = p.wardens.watch(p.base.dir, m.v1Dirs())
 	if opts.Require.Has(KillOnOwnerDeath) {
 		if err := p.warden.await(); err != nil {
 			err = fmt.Errorf("no warden can watch over it: %w", err)
@@ -125,12 +125,6 @@ func (m *cgroup2) newPlace(opts Options) (*cgroup2Place, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, h := range plan.v1 {
-		if h.dir != "" && !m.swept[h.dir] {
-			m.swept[h.dir] = true
-			sweepV1(h.dir, owner.dead)
-		}
-	}
 	if group.caps, err = plan.impose(group.base.path, group.path); err == nil {
 		group.dir, err = openat(unix.AT_FDCWD, group.path, unix.O_RDONLY|unix.O_DIRECTORY)
 	}
@@ -145,6 +139,9 @@ func (m *cgroup2) newGroup(dir string) (*cgroup2Place, error) {
 	if !m.swept[dir] {
 		m.swept[dir] = true
 		sweep(dir, owner.dead)
+		for _, v1 := range m.v1Dirs() {
+			sweepV1(v1, owner.dead)
+		}
 	}
 	m.serial++
 	name := "group-" + strconv.Itoa(m.serial)

@@ -196,6 +196,13 @@ func (p *cgroup2Place) evidence() Evidence {
 	return p.caps.evidence()
 }
 
+func (p *cgroup2Place) update(l Limits) error {
+	if p.caps == nil {
+		return l.fixed(Limits{})
+	}
+	return p.caps.update(l)
+}
+
 func (p *cgroup2Place) stats() (s Stats) {
 	if p.caps != nil {
 		s = p.caps.peaks()

@@ -82,7 +82,8 @@
 // Who is over a cap on memory is killed by the kernel: the whole group on v2, one member after the other on v1. Who forks
 // beyond a cap on processes is refused, and so is [Group.Start], with a [*LimitHit]. Who has used its processor time waits.
 // [Group.Evidence] says which cap was hit, by the kernel's counters alone, and [Group.Stats] what was used. A cap further
-// up, or the host, may be tighter: [LimitEvidence.Effective] and [Evidence.OutsideKills].
+// up, or the host, may be tighter: [LimitEvidence.Effective] and [Evidence.OutsideKills]. [Group.UpdateLimits] changes the
+// values while the trees live.
 //
 // # What is not guaranteed
 //

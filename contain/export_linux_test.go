@@ -84,6 +84,25 @@ func RefuseV1(fs cgroupFS, controller, dir string) *LimitError {
 	return hierarchy{controller: controller, dir: dir}.refuse(fs)
 }
 
+// Caps are caps on a made-up cgroup of version 2: a directory with the files.
+type Caps struct{ caps *groupCaps }
+
+func CapsAt(dir string, l Limits) (Caps, error) {
+	c := &groupCaps{}
+	for _, kind := range l.kinds() {
+		a, err := capV2(dir, kind, l)
+		if err != nil {
+			return Caps{}, err
+		}
+		c.axes = append(c.axes, a)
+	}
+	return Caps{c}, nil
+}
+
+func (c Caps) Update(l Limits) error { return c.caps.update(l) }
+func (c Caps) Evidence() Evidence    { return c.caps.evidence() }
+func (c Caps) Close() error          { return c.caps.close(time.Now()) }
+
 // More parsers.
 var (
 	ParseV1Cgroups = parseV1Cgroups

@@ -25,7 +25,7 @@ type gate struct {
 	mu sync.Mutex
 	// pids is the index in dirs of the cap on processes, -1 if there is none; max is the cap.
 	pids, max int
-	pidsDir   int
+	axis      *axis
 	// inside counts the threads that are in, and moves how often that has changed.
 	inside int
 	moves  uint64
@@ -101,7 +101,25 @@ func (g *gate) leave(i int) error {
 
 // adjust sets the cap to what it is for those who are in. The caller holds mu.
 func (g *gate) adjust() error {
-	return writeAt(g.pidsDir, "pids.max", strconv.Itoa(g.max+g.inside))
+	return writeAt(g.axis.dir, "pids.max", strconv.Itoa(g.max+g.inside))
+}
+
+// resize changes the cap on processes while threads may be in, and says what it comes to.
+func (g *gate) resize(most int) (effective float64, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	was := g.max
+	g.max = most
+	if err := g.adjust(); err != nil {
+		g.max = was
+		return 0, g.axis.refusal("pids.max", err)
+	}
+	effective, err = g.axis.readBack(float64(most + g.inside))
+	if err != nil {
+		g.max = was
+		return 0, also(err, g.adjust())
+	}
+	return min(effective, float64(most)), nil
 }
 
 // remove removes the directories. Nobody is in them any more.

@@ -42,8 +42,8 @@ func init() {
 	if err != nil || files < 0 {
 		quit(2)
 	}
-	h := helperProcess{link: link{fd: helperSocket}, args: os.Args[3:]}
-	h.settle(files)
+	h := helperProcess{link: link{fd: helperSocket}, args: os.Args[3:], files: files}
+	h.settle()
 	switch os.Args[1] {
 	case roleWarden:
 		h.serveWarden()
@@ -70,21 +70,23 @@ func isHelperSocket(fd int) bool {
 type helperProcess struct {
 	link link
 	args []string
+	// files is how many descriptors its role was given, from helperFirst on.
+	files int
 	// childDied is readable when children have died since it was last read.
 	childDied int
 }
 
 // settle makes itself at home. A helper shares nothing with its owner: it has a session of its own, it stands in no
 // directory that could be unmounted, and it holds no descriptor but those it was given.
-func (h *helperProcess) settle(files int) {
+func (h *helperProcess) settle() {
 	// A collection stops the world, and waits for a fork that blocks. A keeper collects between two trees.
 	debug.SetGCPercent(-1)
 	_ = unix.Chdir("/")
 	setName(helperName)
-	for fd := helperSocket; fd < helperFirst+files; fd++ {
+	for fd := helperSocket; fd < helperFirst+h.files; fd++ {
 		unix.CloseOnExec(fd)
 	}
-	_ = unix.CloseRange(uint(helperFirst+files), ^uint(0), 0)
+	_ = unix.CloseRange(uint(helperFirst+h.files), ^uint(0), 0)
 	var err error
 	if h.childDied, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		quit(3)

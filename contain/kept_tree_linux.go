@@ -270,6 +270,13 @@ func (p *keptPlace) evidence() Evidence {
 	return p.leaves.evidence()
 }
 
+func (p *keptPlace) update(l Limits) error {
+	if p.leaves == nil {
+		return l.fixed(Limits{})
+	}
+	return p.leaves.update(l)
+}
+
 func (p *keptPlace) stats() Stats {
 	if p.leaves == nil {
 		return Stats{}

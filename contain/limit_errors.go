@@ -39,11 +39,16 @@ const (
 	LimitKernelTooOld LimitReason = "kernel-too-old"
 	// LimitReadback: the kernel took another value than the one that was set.
 	LimitReadback LimitReason = "readback"
+	// LimitFixed: which caps a group has is decided when it is made; their values alone can be changed.
+	LimitFixed LimitReason = "fixed"
+	// LimitInUse: the group holds more memory than that, and the kernel cannot take it back. On cgroup v1; v2 kills.
+	LimitInUse LimitReason = "in-use"
 	// LimitFailed: the system refused for another reason, which Err has.
 	LimitFailed LimitReason = "failed"
 )
 
-// LimitError refuses a group whose cap cannot be enforced, before anything has started.
+// LimitError refuses a group whose cap cannot be enforced, before anything has started; or another value for a cap of a
+// group, which then has the former values.
 type LimitError struct {
 	Kind   LimitKind
 	Reason LimitReason

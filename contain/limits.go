@@ -107,6 +107,25 @@ func (l Limits) check() error {
 	return nil
 }
 
+// fixed refuses other caps than those that a group was made with, by kind; nil when they are the same.
+func (l Limits) fixed(made Limits) error {
+	for _, kind := range limitKinds {
+		asked, has := l.Of(kind) != 0, made.Of(kind) != 0
+		switch {
+		case asked && !has:
+			return &LimitError{
+				Kind: kind, Reason: LimitFixed, Detail: "the group was made without one", Hint: "make the group with one, however large",
+			}
+		case has && !asked:
+			return &LimitError{
+				Kind: kind, Reason: LimitFixed, Detail: "the group was made with one, and it is not among the new ones",
+				Hint: "give all caps of the group at once, those that stay as well",
+			}
+		}
+	}
+	return nil
+}
+
 // unenforceable refuses the first cap asked for on behalf of a mechanism that has none; nil when none is asked for.
 func (l Limits) unenforceable(detail string) *LimitError {
 	for _, kind := range l.kinds() {

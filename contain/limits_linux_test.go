@@ -44,15 +44,13 @@ func startSmall(g *contain.Group) (*contain.Child, error) {
 }
 
 // v1Dirs lists this process's directories in cgroup v1 hierarchies, looked for without the code under test.
-func v1Dirs() []string { return v1DirsOf(os.Getpid()) }
-
-func v1DirsOf(pid int) []string {
+func v1Dirs() []string {
 	GinkgoHelper()
 	var found []string
 	for _, controller := range []string{"memory", "pids", "cpu"} {
 		root := filepath.Join("/sys/fs/cgroup", controller)
 		_ = filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
-			if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), "boombox-") && strings.Contains(d.Name(), "-"+itoa(pid)+"-") {
+			if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), "boombox-") && strings.Contains(d.Name(), "-"+itoa(os.Getpid())+"-") {
 				found = append(found, path)
 			}
 			return nil

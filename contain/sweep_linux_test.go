@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -27,6 +28,9 @@ func init() {
 				return err
 			}
 		}
+		if err := enterV1(); err != nil {
+			return err
+		}
 		g, err := contain.New(specOptions())
 		if err != nil {
 			return err
@@ -44,6 +48,9 @@ func init() {
 	}
 	// sweeper makes one group, as any program does that starts something.
 	helpers["sweeper"] = func() error {
+		if err := enterV1(); err != nil {
+			return err
+		}
 		g, err := contain.New(specOptions())
 		if err != nil {
 			return err
@@ -57,6 +64,30 @@ func init() {
 func specOptions() contain.Options {
 	most, _ := strconv.Atoi(os.Getenv("BOOMBOX_SPEC_PROCESSES"))
 	return contain.Options{Mechanism: contain.Cgroup2, Limits: contain.Limits{Processes: most}}
+}
+
+// enterV1 puts this helper into the cgroup v1 directory that the spec has made for it, if any.
+func enterV1() error {
+	dir := os.Getenv("BOOMBOX_SPEC_V1")
+	if dir == "" {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte("0"), 0)
+}
+
+// specV1 makes a cgroup below our own in the v1 hierarchy of pids, that is removed with the spec.
+func specV1() string {
+	GinkgoHelper()
+	text, err := os.ReadFile("/proc/self/cgroup")
+	Expect(err).NotTo(HaveOccurred())
+	own, ok := contain.ParseV1Cgroups(text)["pids"]
+	if !ok {
+		Skip("this host's controllers sit on cgroup v2")
+	}
+	dir, err := os.MkdirTemp(filepath.Join("/sys/fs/cgroup/pids", own), "boombox-spec-"+itoa(os.Getpid())+"-")
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(removeAll, dir)
+	return dir
 }
 
 // within makes a helper a member of a cgroup.
@@ -113,20 +144,39 @@ var _ = Describe("what a dead owner leaves", func() {
 		Expect(find()).To(BeEmpty())
 	})
 
-	It("is removed from the hierarchies of cgroup v1 too, where caps are there", func() {
-		suite.Require(contain.CapProcesses)
-		nonce, find := suite.WithNonce()
-		DeferCleanup(reap, find)
-		owner := startHelper("owner", nil, nonce, "BOOMBOX_SPEC_PROCESSES=50")
-		Expect(owner.line()).To(HavePrefix("ready "))
-		dirs := v1DirsOf(owner.cmd.Process.Pid)
-		if len(dirs) == 0 {
-			Skip("this host's controllers sit on cgroup v2")
+	Context("in the hierarchies of cgroup v1", func() {
+		// owner holds a capped tree in a cgroup of its own, where no other program of this machine sweeps in between.
+		owner := func(v1 string, in *syscall.SysProcAttr) (h *helper, dir string, find func() []int) {
+			GinkgoHelper()
+			nonce, find := suite.WithNonce()
+			DeferCleanup(reap, find)
+			h = startHelper("owner", in, nonce, "BOOMBOX_SPEC_PROCESSES=50", "BOOMBOX_SPEC_V1="+v1)
+			Expect(h.line()).To(HavePrefix("ready "))
+			dirs, err := filepath.Glob(v1 + "/boombox-*")
+			Expect(err).NotTo(HaveOccurred())
+			Expect(dirs).To(HaveLen(1))
+			Eventually(helperProcesses).WithArguments(h.cmd.Process.Pid).WithTimeout(bound).Should(HaveLen(1))
+			return h, dirs[0], find
 		}
-		owner.die()
-		Eventually(find).WithTimeout(bound).Should(BeEmpty()) // the warden's work; it leaves the empty directory
-		Expect(startHelper("sweeper", nil, "BOOMBOX_SPEC_PROCESSES=50").rest()).To(Equal([]string{"made"}))
-		Expect(dirs[0]).NotTo(BeADirectory())
+
+		BeforeEach(func() { suite.Require(contain.CapProcesses) })
+
+		It("is removed by the warden, with the tree", func() {
+			h, dir, find := owner(specV1(), within(specCgroup()))
+			h.die()
+			Eventually(find).WithTimeout(bound).Should(BeEmpty())
+			Eventually(dir).WithTimeout(bound).ShouldNot(BeADirectory())
+		})
+
+		It("is removed by the next process that makes a group, with caps or without", func() {
+			v1, in := specV1(), within(specCgroup())
+			h, dir, find := owner(v1, in)
+			h.dieWithWarden()
+			Consistently(dir).WithTimeout(100*time.Millisecond).Should(BeADirectory(), "the control: it outlives its owner")
+			Expect(startHelper("sweeper", in, "BOOMBOX_SPEC_V1="+v1).rest()).To(Equal([]string{"made"}))
+			Expect(find()).To(BeEmpty())
+			Expect(dir).NotTo(BeADirectory())
+		})
 	})
 
 	It("is left alone if the owner was in another pid namespace", func() {

@@ -10,8 +10,8 @@ import (
 )
 
 // warden is the helper that outlives its owner for a moment: when the owner dies, by whatever means, it kills the
-// owner's cgroups in one directory, drains and removes them, and ends. There is one for a process and a directory, not
-// one for each group.
+// owner's cgroups in one directory, drains and removes them, and ends; what the owner has in cgroup v1 hierarchies, it
+// removes as well. There is one for a process and a directory, not one for each group.
 type warden struct {
 	dir string
 	// ready is closed when helper and err are set.
@@ -25,26 +25,34 @@ type warden struct {
 const wardenIdle = time.Second
 
 // startWarden starts a warden for dir, in the background.
-func startWarden(dir string) *warden {
+func startWarden(dir string, v1 []string) *warden {
 	w := &warden{dir: dir, ready: make(chan struct{})}
 	go func() {
 		defer close(w.ready)
-		w.helper, w.err = spawnWarden(dir)
+		w.helper, w.err = spawnWarden(dir, v1)
 	}()
 	return w
 }
 
-func spawnWarden(dir string) (*helper, error) {
+func spawnWarden(dir string, v1 []string) (*helper, error) {
 	if self().namespace == 0 {
 		return nil, errors.New("this process cannot tell its own identity from /proc")
 	}
-	fd, err := openat(unix.AT_FDCWD, dir, unix.O_RDONLY|unix.O_DIRECTORY)
-	if err != nil {
-		return nil, bare(err)
+	var dirs []*os.File
+	defer func() {
+		for _, f := range dirs {
+			_ = f.Close()
+		}
+	}()
+	for _, path := range append([]string{dir}, v1...) {
+		fd, err := openat(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY)
+		if err == nil {
+			dirs = append(dirs, os.NewFile(uintptr(fd), "cgroup"))
+		} else if path == dir {
+			return nil, bare(err)
+		}
 	}
-	f := os.NewFile(uintptr(fd), "cgroup")
-	defer func() { _ = f.Close() }()
-	return startHelper(roleWarden, []string{self().String()}, 0, f)
+	return startHelper(roleWarden, []string{self().String()}, 0, dirs...)
 }
 
 // await waits until the warden is there.
@@ -78,12 +86,10 @@ func (w *warden) rest() {
 
 // serveWarden is the warden's side.
 func (h *helperProcess) serveWarden() {
-	if len(h.args) != 1 || unix.Fchdir(helperFirst) != nil {
+	if len(h.args) != 1 || h.files < 1 {
 		quit(2)
 	}
-	if h.ready(nil, -1) != nil {
-		quit(1)
-	}
+	_ = h.ready(nil, -1) // if the owner is dead already, it is heard of in a moment
 	for {
 		// Nothing is ever asked of a warden: what can be read is the end.
 		if asked, err := h.await(-1); asked || err != nil {
@@ -91,8 +97,13 @@ func (h *helperProcess) serveWarden() {
 		}
 	}
 	// The owner is dead, or has become another program: its descriptors are closed by that too.
+	condemned := func(o owner) bool { return o.String() == h.args[0] }
 	for end := time.Now().Add(wardenBound); time.Now().Before(end); {
-		if sweep(".", func(o owner) bool { return o.String() == h.args[0] }) {
+		clean := unix.Fchdir(helperFirst) == nil && sweep(".", condemned)
+		for fd := helperFirst + 1; fd < helperFirst+h.files && clean; fd++ {
+			clean = unix.Fchdir(fd) == nil && sweepV1(".", condemned)
+		}
+		if clean {
 			return
 		}
 	}
@@ -109,8 +120,8 @@ type wardens struct {
 	idle *time.Timer
 }
 
-// watch sees to it that a warden is there, or coming, for dir.
-func (ws *wardens) watch(dir string) *warden {
+// watch sees to it that a warden is there, or coming, for dir, and for the directories v1 of cgroup v1 hierarchies.
+func (ws *wardens) watch(dir string, v1 []string) *warden {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	if ws.idle != nil {
@@ -131,7 +142,7 @@ func (ws *wardens) watch(dir string) *warden {
 			w.rest()
 		}
 	}
-	ws.now = startWarden(dir)
+	ws.now = startWarden(dir, v1)
 	return ws.now
 }
 
