@@ -75,6 +75,9 @@ type Finished struct {
 	// Stdout and Stderr are the streams as the child wrote them. They go through the policies and tees of the command.
 	// The Process keeps these slices and copies nothing: they must not be changed afterwards.
 	Stdout, Stderr []byte
+	// Arrival is the order in which the bytes of both streams came, for [Process.Lines]; what it does not tell of comes
+	// last, standard output first. It is kept as it is.
+	Arrival []Span
 	// Duration is how long the run took.
 	Duration time.Duration
 	// PipesHeld says that a descendant held a stream when the child had ended.

@@ -1,5 +1,7 @@
 package runner
 
+import "slices"
+
 // The sizes of capture chunks, in bytes. The first is small, so that a quiet child costs little; each is twice the one
 // before, up to maxChunk, at which the cost of a read no longer shows.
 const (
@@ -8,6 +10,10 @@ const (
 	// minRoom is the least worth a read: a chunk with less room is left as it is.
 	minRoom = 512
 )
+
+// discardBacklog is how much of the beginning of a stream is held under [Discard] for a loop over its lines that comes
+// soon after the start, in bytes.
+const discardBacklog = 256 << 10
 
 // sink keeps what one stream's policy lets it keep. It has no goroutine and no lock: whoever owns it feeds it. Bytes
 // are read straight into its chunks (room, then wrote), or given whole (add), and what it keeps depends on the bytes
@@ -18,11 +24,14 @@ type sink struct {
 	// chunks hold what is kept, and for Tail up to one chunk more than max.
 	chunks [][]byte
 	held   int64
-	total  int64
+	// total is what was read of the stream, and offered what of it came here.
+	total, offered int64
 	// scratch is read into when nothing is kept any more.
 	scratch []byte
 	// spare is a chunk that Tail let go of last, for the next one.
 	spare []byte
+	// lent: somebody else reads the chunks, so that none is used again.
+	lent bool
 	// one saves the allocation of chunks when there is but one.
 	one [1][]byte
 }
@@ -33,7 +42,7 @@ func (s *sink) init(stream Stream) { s.policy, s.max = stream.Policy, stream.max
 func (s *sink) keeps() bool {
 	switch s.policy {
 	case Discard:
-		return false
+		return s.offered < discardBacklog
 	case Tail:
 		return s.max > 0
 	default:
@@ -78,6 +87,7 @@ func (s *sink) push(chunk []byte) {
 func (s *sink) wrote(n int) []byte {
 	s.total += int64(n)
 	if !s.keeps() {
+		s.offered += int64(n)
 		read := s.scratch[:n:n]
 		if n == len(s.scratch) && n < maxChunk/4 {
 			s.scratch = make([]byte, 2*n)
@@ -96,10 +106,12 @@ func (s *sink) wrote(n int) []byte {
 func (s *sink) add(b []byte) {
 	s.total += int64(len(b))
 	if len(b) == 0 || !s.keeps() {
+		s.offered += int64(len(b))
 		return
 	}
-	if s.policy == Tail && int64(len(b)) > s.max {
-		b = b[int64(len(b))-s.max:]
+	if excess := int64(len(b)) - s.max; s.policy == Tail && excess > 0 {
+		s.offered += excess
+		b = b[excess:]
 	}
 	n := s.admit(len(b))
 	s.push(b[:n:n])
@@ -108,18 +120,24 @@ func (s *sink) add(b []byte) {
 
 // admit counts n more bytes as held, or as many as the cap lets in.
 func (s *sink) admit(n int) int {
-	if s.policy != Tail {
+	s.offered += int64(n)
+	if s.policy == Fail || s.policy == Head {
 		n = int(min(int64(n), s.max-s.held))
 	}
 	s.held += int64(n)
 	return n
 }
 
-// drop lets go of the chunks that a Tail no longer needs.
+// drop lets go of the chunks that a Tail no longer needs, and of those that nobody came for in time of a Discard.
 func (s *sink) drop() {
+	if s.policy == Discard && !s.keeps() {
+		s.chunks, s.held = nil, 0
+	}
 	for s.policy == Tail && len(s.chunks) > 1 && s.held-int64(len(s.chunks[0])) >= s.max {
 		s.held -= int64(len(s.chunks[0]))
-		s.spare = s.chunks[0]
+		if !s.lent {
+			s.spare = s.chunks[0]
+		}
 		s.chunks = s.chunks[1:]
 	}
 }
@@ -127,13 +145,29 @@ func (s *sink) drop() {
 // overflowed reports whether the stream passed a cap that fails the run.
 func (s *sink) overflowed() bool { return s.policy == Fail && s.total > s.max }
 
+// lend hands out what is kept so far. The sink may go on.
+func (s *sink) lend(id StreamID) captured {
+	s.lent = true
+	c := captured{
+		id: id, policy: s.policy, max: s.max, chunks: s.chunks, held: s.held, total: s.total, offered: s.offered,
+	}
+	if excess := s.held - s.max; s.policy == Tail && excess > 0 {
+		c.chunks = slices.Clone(c.chunks)
+		c.chunks[0] = c.chunks[0][excess:]
+		c.held = s.max
+	}
+	if s.policy == Tail || s.policy == Discard {
+		c.begin = c.offered - c.held
+	}
+	return c
+}
+
 // finish hands out what was kept. The sink is not used afterwards.
 func (s *sink) finish(id StreamID) captured {
-	if excess := s.held - s.max; s.policy == Tail && excess > 0 {
-		s.chunks[0] = s.chunks[0][excess:]
-		s.held = s.max
+	if s.policy == Discard {
+		s.chunks, s.held = nil, 0
 	}
-	return captured{id: id, policy: s.policy, max: s.max, chunks: s.chunks, held: s.held, total: s.total}
+	return s.lend(id)
 }
 
 // captured is what was kept of one stream of a run that is over.
@@ -144,6 +178,8 @@ type captured struct {
 	chunks [][]byte
 	held   int64
 	total  int64
+	// begin is where what was kept begins among the offered bytes.
+	begin, offered int64
 	// partial says that the stream was given up before its end.
 	partial bool
 }

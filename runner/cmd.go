@@ -126,11 +126,8 @@ func (c *Cmd) Validate() error {
 		return c.invalid("Grace", "it is negative")
 	}
 	for id, s := range [...]Stream{Stdout: c.Output.Stdout, Stderr: c.Output.Stderr} {
-		if s.MaxBytes < 0 {
-			return c.invalid("Output", StreamID(id).String()+" has a negative MaxBytes")
-		}
-		if s.Policy < Fail || s.Policy > Discard {
-			return c.invalid("Output", StreamID(id).String()+" has an unknown policy")
+		if reason := s.invalid(); reason != "" {
+			return c.invalid("Output", StreamID(id).String()+" has "+reason)
 		}
 	}
 	if reason := c.Env.invalid(); reason != "" {

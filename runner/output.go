@@ -55,6 +55,11 @@ type Stream struct {
 	// that takes more than 500 ms for one chunk once the tree is gone, or more than 900 ms in all, is abandoned: the run
 	// is over without it, [Result.TeeErr] says so, and a Write that is under way may still be at work.
 	Tee io.Writer
+	// Framing says what ends a line, wherever lines are handed out. By default "\n" does, and "\r\n".
+	Framing Framing
+	// MaxLine is the most of one line that is handed out, in bytes; the rest is counted in [Line.Dropped]. 0 means
+	// [DefaultMaxLine]. A negative value is refused.
+	MaxLine int
 }
 
 // max is the cap that applies.
@@ -63,6 +68,30 @@ func (s Stream) max() int64 {
 		return DefaultMaxBytes
 	}
 	return s.MaxBytes
+}
+
+// maxLine is the line length that applies.
+func (s *Stream) maxLine() int {
+	if s.MaxLine == 0 {
+		return DefaultMaxLine
+	}
+	return s.MaxLine
+}
+
+// invalid says what makes no sense about the stream, "" when nothing does.
+func (s *Stream) invalid() string {
+	switch {
+	case s.MaxBytes < 0:
+		return "a negative MaxBytes"
+	case s.Policy < Fail || s.Policy > Discard:
+		return "an unknown policy"
+	case s.MaxLine < 0:
+		return "a negative MaxLine"
+	case s.Framing < Newline || s.Framing > CarriageReturn:
+		return "an unknown framing"
+	default:
+		return ""
+	}
 }
 
 // Streams says how both output streams are captured.

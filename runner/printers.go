@@ -120,3 +120,39 @@ func (f Finished) LogValue() slog.Value { return slog.StringValue(f.describe()) 
 
 // MarshalJSON writes String as a JSON string.
 func (f Finished) MarshalJSON() ([]byte, error) { return json.Marshal(f.describe()) }
+
+// String shows the stream and the size.
+func (l Line) String() string { return l.describe() }
+
+// GoString is String, for %#v.
+func (l Line) GoString() string { return l.describe() }
+
+// GomegaString is String, for gomega's formatter.
+func (l Line) GomegaString() string { return l.describe() }
+
+// Format writes String for every verb.
+func (l Line) Format(f fmt.State, _ rune) { write(f, l.describe()) }
+
+// LogValue is String, for log/slog.
+func (l Line) LogValue() slog.Value { return slog.StringValue(l.describe()) }
+
+// MarshalJSON writes String as a JSON string.
+func (l Line) MarshalJSON() ([]byte, error) { return json.Marshal(l.describe()) }
+
+// String shows the kind, and sizes and outcomes.
+func (e Event) String() string { return e.describe() }
+
+// GoString is String, for %#v.
+func (e Event) GoString() string { return e.describe() }
+
+// GomegaString is String, for gomega's formatter.
+func (e Event) GomegaString() string { return e.describe() }
+
+// Format writes String for every verb.
+func (e Event) Format(f fmt.State, _ rune) { write(f, e.describe()) }
+
+// LogValue is String, for log/slog.
+func (e Event) LogValue() slog.Value { return slog.StringValue(e.describe()) }
+
+// MarshalJSON writes String as a JSON string.
+func (e Event) MarshalJSON() ([]byte, error) { return json.Marshal(e.describe()) }

@@ -66,17 +66,25 @@ func (p *Process) Wait(ctx context.Context) (*Result, error) {
 	if p.live == nil {
 		return p.result, p.result.failure()
 	}
-	r := p.live()
-	select {
-	case <-r.settled:
-	default:
-		select {
-		case <-r.settled:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+	if !p.awaitSettled(ctx) {
+		return nil, context.Cause(ctx)
 	}
+	r := p.live()
 	return r.result, r.result.failure()
+}
+
+// awaitSettled reports whether the run is settled before ctx ends. One that is settled already is, whatever ctx says.
+func (p *Process) awaitSettled(ctx context.Context) bool {
+	settled := p.Settled()
+	if closed(settled) {
+		return true
+	}
+	select {
+	case <-settled:
+		return true
+	case <-ctx.Done():
+		return closed(settled)
+	}
 }
 
 // failure is what makes a run more than data: it was cancelled, or its tree could not be ended.

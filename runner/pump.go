@@ -26,8 +26,12 @@ const (
 // pump reads one stream to its end: each chunk goes into the sink first and to the onlookers then, so that a tee which
 // is stuck holds up the child and loses nothing that was read.
 type pump struct {
+	id     StreamID
 	reader io.ReadCloser
 	tee    tee
+	feed   *feed
+	// lines is how the stream is cut into lines.
+	lines splitter
 	// overflow is called when the sink passes a cap that fails the run, fed after each chunk that is dealt with, over
 	// once, when the pump has ended by itself. fed may be nil.
 	overflow, fed, over func()
@@ -62,12 +66,14 @@ func (p *pump) run() {
 			continue
 		}
 		p.tee.feed(chunk)
+		p.feed.pace(p.id)
 		if p.fed != nil {
 			p.fed()
 		}
 	}
 	if p.finish() {
 		_ = p.reader.Close()
+		p.feed.end(p.id)
 		p.over()
 	}
 }
@@ -103,6 +109,7 @@ func (p *pump) leave(n int, err error) (chunk []byte, over bool) {
 		before := p.sink.overflowed()
 		chunk = p.sink.wrote(n)
 		over = !before && p.sink.overflowed()
+		p.feed.push(p.id, chunk)
 	}
 	if err != nil {
 		p.atEnd = true
@@ -220,10 +227,12 @@ func (p *pump) salvage() {
 	if !p.giveUp() {
 		return
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for {
 		n, err := p.reader.Read(p.sink.room())
 		if n > 0 {
-			p.sink.wrote(n)
+			p.feed.push(p.id, p.sink.wrote(n))
 		}
 		if err != nil {
 			p.partial = err != io.EOF
@@ -233,10 +242,10 @@ func (p *pump) salvage() {
 }
 
 // captured is what the stream came to. The pump is done, or abandoned.
-func (p *pump) captured(id StreamID) captured {
+func (p *pump) captured() captured {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := p.sink.finish(id)
+	c := p.sink.finish(p.id)
 	c.partial = p.partial
 	return c
 }

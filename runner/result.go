@@ -31,6 +31,9 @@ type result struct {
 	cause          error
 	stdinErr       error
 	teeErr         error
+	// order and lines are for whoever reads the lines of a run that was over from the start.
+	order arrivals
+	lines [2]splitter
 }
 
 func (r *result) self() *result { return r }

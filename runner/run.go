@@ -26,6 +26,7 @@ type run struct {
 	pumps         [2]pump
 	// stdin is nil unless the input is interactive.
 	stdin *inputPipe
+	feed          feed
 	// pumped gets one value from each pump that ends by itself.
 	pumped chan struct{}
 	// killing is a request to kill at once.
@@ -71,10 +72,13 @@ func Attach(cmd *Cmd, backend Backend, started time.Time) *Process {
 		r.arbiter.why = s.Cause
 	}
 	r.arbiter.decided = make(chan struct{})
+	r.feed.init()
 	taps := newTaps(cmd.taps)
 	for id, s := range [...]Stream{Stdout: cmd.Output.Stdout, Stderr: cmd.Output.Stderr} {
 		p := &r.pumps[id]
+		p.id, p.feed = StreamID(id), &r.feed
 		p.sink.init(s)
+		p.lines.init(p.id, &s)
 		p.tee.id, p.tee.w, p.tee.tap = StreamID(id), s.Tee, taps
 		p.overflow = r.arbiter.overflow
 		p.over = func() { r.pumped <- struct{}{} }
@@ -115,6 +119,7 @@ func (r *run) supervise() {
 	// and shows in the draining.
 	held := closed(exited) && r.backend.OutputHeld()
 	teardown := r.backend.Kill()
+	r.feed.release()
 	waitFor(exited, exitPatience)
 	status, known := r.backend.Poll()
 	held = r.drain(teardown) || held
@@ -229,6 +234,7 @@ func (r *run) settle(res result) {
 		err := p.tee.err
 		if p.abandoned {
 			p.tee.off.Store(true)
+			r.feed.end(p.id)
 			err = teeError(StreamID(i), errTeeStuck)
 		}
 		if res.teeErr == nil {
@@ -239,8 +245,8 @@ func (r *run) settle(res result) {
 	res.outcome, at, res.cause = r.arbiter.close()
 	res.program, res.timeout, res.idle = r.program, r.timeout, r.idle
 	res.duration, res.settled = at.Sub(r.started), time.Since(r.started)
-	res.stdout = r.pumps[Stdout].captured(Stdout)
-	res.stderr = r.pumps[Stderr].captured(Stderr)
+	res.stdout = r.pumps[Stdout].captured()
+	res.stderr = r.pumps[Stderr].captured()
 	if res.outcome != Exited(0) {
 		res.stdinErr = nil
 	}

@@ -28,6 +28,10 @@ func Settle(cmd *Cmd, run Finished) *Process {
 	r.duration, r.settled = run.Duration, run.Duration
 	r.pipesHeld, r.replayed, r.teardown = run.PipesHeld, run.Replayed, run.Teardown
 	taps := newTaps(cmd.taps)
+	r.order.spans = run.Arrival
+	for id, s := range [...]*Stream{Stdout: &cmd.Output.Stdout, Stderr: &cmd.Output.Stderr} {
+		r.lines[id].init(StreamID(id), s)
+	}
 	r.stdout = settleStream(r, Stdout, &cmd.Output.Stdout, run.Stdout, taps)
 	r.stderr = settleStream(r, Stderr, &cmd.Output.Stderr, run.Stderr, taps)
 	if r.outcome.natural() && (r.stdout.overflowed() || r.stderr.overflowed()) {

@@ -186,3 +186,10 @@ func (b *deafReader) Stdout() io.ReadCloser { return b }
 func (b *deafReader) Read(p []byte) (int, error) { <-b.release; return copy(p, "late"), io.EOF }
 
 func (b *deafReader) Close() error { return nil }
+
+// unread is what waits to be read.
+func (s *stubStream) unread() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.data.Len()
+}

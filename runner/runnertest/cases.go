@@ -18,7 +18,8 @@ import (
 
 // Cases lists everything that every Runner does.
 func Cases() []Case {
-	return slices.Concat(outcomeCases(), endingCases(), startCases(), streamCases(), conversationCases(), sharedCases())
+	return slices.Concat(outcomeCases(), endingCases(), startCases(), streamCases(), lineCases(), conversationCases(),
+		sharedCases())
 }
 
 // patience bounds every wait of a case. Nothing here takes that long.
