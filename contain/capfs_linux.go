@@ -38,14 +38,7 @@ func (kernelFS) Read(path string) ([]byte, error) {
 }
 
 // Write opens without O_CREATE and O_TRUNC: a file that a controller would have is there or is not.
-func (kernelFS) Write(path, text string) error {
-	fd, err := openat(unix.AT_FDCWD, path, unix.O_WRONLY)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = unix.Close(fd) }()
-	return writeFd(fd, text)
-}
+func (kernelFS) Write(path, text string) error { return writeAt(unix.AT_FDCWD, path, text) }
 
 func (kernelFS) Writable(path string) error {
 	return ignoringEINTR(func() error { return unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, unix.AT_EACCESS) })

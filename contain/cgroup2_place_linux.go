@@ -189,6 +189,8 @@ func (p *cgroup2Place) closeDir() {
 	}
 }
 
+func (p *cgroup2Place) freezes() bool { return true }
+
 func (p *cgroup2Place) evidence() Evidence {
 	if p.caps == nil {
 		return Evidence{}

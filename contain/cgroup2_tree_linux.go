@@ -59,6 +59,35 @@ func (t *cgroup2Tree) empty() (empty bool, err error) {
 	return empty, err
 }
 
+func (t *cgroup2Tree) freeze(on bool) error {
+	err := t.withDir(func(dir int) error {
+		if on {
+			return writeAt(dir, "cgroup.freeze", "1")
+		}
+		return writeAt(dir, "cgroup.freeze", "0")
+	})
+	if errors.Is(err, os.ErrProcessDone) || isGone(err) {
+		return nil
+	}
+	return err
+}
+
+// stands reports whether every member is frozen. A member on its way into an uninterruptible sleep is not, until it
+// wakes.
+func (t *cgroup2Tree) stands() (frozen bool, err error) {
+	if empty, err := t.empty(); empty || err != nil {
+		return empty, err
+	}
+	err = t.withDir(func(dir int) error {
+		frozen, err = cgroupEvent(dir, "frozen")
+		return err
+	})
+	if errors.Is(err, os.ErrProcessDone) {
+		return true, nil
+	}
+	return frozen, err
+}
+
 func (t *cgroup2Tree) pids() (pids []int, err error) {
 	err = t.withDir(func(dir int) error {
 		pids, err = cgroupPIDs(dir, nil, listDepth)
@@ -90,11 +119,8 @@ func (t *cgroup2Tree) members() ([]Member, error) {
 			members = append(members, Member{}) // alive, and not to be seen from our pid namespace
 			continue
 		}
-		switch p, err := readProcess(pid); {
-		case err == nil:
-			members = append(members, p.member())
-		case !errors.Is(err, os.ErrProcessDone):
-			members = append(members, Member{PID: pid})
+		if m := lookMember(pid); m.State != 'X' {
+			members = append(members, m)
 		}
 	}
 	return members, nil
@@ -103,51 +129,30 @@ func (t *cgroup2Tree) members() ([]Member, error) {
 // signal goes by identity: a pidfd is opened for a listed id, and used only if a process of that id is in the tree
 // afterwards too. If the id was recycled in between, the pidfd is that of the dead member, and reaches nobody; or it is
 // that of a stranger, who is not in the tree.
-func (t *cgroup2Tree) signal(sig syscall.Signal) error {
+func (t *cgroup2Tree) signal(sig syscall.Signal) (sum tally, err error) {
 	pids, err := t.pids()
 	if err != nil {
-		return bare(err)
+		return sum, err
 	}
-	sent := false
-	var errs []error
 	for _, pid := range pids {
 		if pid == 0 {
+			sum.count(Member{}, errUnseen)
 			continue
 		}
-		switch err := t.signalMember(pid, sig); {
-		case err == nil:
-			sent = true
-		case !errors.Is(err, os.ErrProcessDone):
-			errs = append(errs, err)
+		if err := t.signalMember(pid, sig); err == nil {
+			sum.count(Member{}, nil)
+		} else {
+			sum.count(lookMember(pid), err)
 		}
 	}
-	if !sent && len(errs) == 0 {
-		return os.ErrProcessDone
-	}
-	return errors.Join(errs...)
+	return sum, nil
 }
 
+// errUnseen: a member of the cgroup lives in a pid namespace that is not below ours.
+var errUnseen = errors.New("it is not to be seen from our pid namespace")
+
 func (t *cgroup2Tree) signalMember(pid int, sig syscall.Signal) error {
-	fd, err := unix.PidfdOpen(pid, 0)
-	switch {
-	case err == nil:
-		defer func() { _ = unix.Close(fd) }()
-		if !t.holds(pid) {
-			return os.ErrProcessDone
-		}
-		err = ignoringEINTR(func() error { return unix.PidfdSendSignal(fd, sig, nil, 0) })
-	case errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM):
-		// No pidfd here. What is left is to look who has the id, immediately before using it.
-		if !t.holds(pid) {
-			return os.ErrProcessDone
-		}
-		err = unix.Kill(pid, sig)
-	}
-	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL) {
-		// EINVAL: not the leader of a thread group, so not a process any more.
-		return os.ErrProcessDone
-	}
-	return err
+	return signalThat(pid, sig, func() bool { return t.holds(pid) })
 }
 
 // holds reports whether the process pid is in the leaf or below it.

@@ -98,14 +98,14 @@ func (m cgroupMount) under(path string) (string, bool) {
 	return filepath.Join(m.point, rest), true
 }
 
-// parseEvents reads the populated flag out of a cgroup.events file.
-func parseEvents(text []byte) (populated bool, err error) {
+// parseEvents reads a flag, populated or frozen, out of a cgroup.events file.
+func parseEvents(text []byte, flag string) (set bool, err error) {
 	for line := range bytes.Lines(text) {
-		switch value, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("populated ")); {
-		case !ok:
-		case string(value) == "0":
+		switch name, value, _ := strings.Cut(string(bytes.TrimSpace(line)), " "); {
+		case name != flag:
+		case value == "0":
 			return false, nil
-		case string(value) == "1":
+		case value == "1":
 			return true, nil
 		}
 	}
@@ -114,33 +114,22 @@ func parseEvents(text []byte) (populated bool, err error) {
 
 // cgroupPopulated reports whether a process that is not a zombie is in the cgroup or below it. A cgroup that is gone is
 // empty.
-func cgroupPopulated(dir int) (bool, error) {
-	fd, err := openat(dir, "cgroup.events", unix.O_RDONLY)
-	if err == nil {
-		defer func() { _ = unix.Close(fd) }()
-		var text []byte
-		if text, err = readFd(fd); err == nil {
-			return parseEvents(text)
-		}
-	}
+func cgroupPopulated(dir int) (bool, error) { return cgroupEvent(dir, "populated") }
+
+// cgroupEvent reads a flag of a cgroup, false of one that is gone.
+func cgroupEvent(dir int, flag string) (bool, error) {
+	text, err := readAt(dir, "cgroup.events")
 	if isGone(err) {
 		return false, nil
 	}
-	return false, err
+	if err != nil {
+		return false, err
+	}
+	return parseEvents(text, flag)
 }
 
 // cgroupKill kills every process in the cgroup and below it.
-func cgroupKill(dir int) error {
-	fd, err := openat(dir, "cgroup.kill", unix.O_WRONLY)
-	if err == nil {
-		defer func() { _ = unix.Close(fd) }()
-		err = ignoringEINTR(func() error {
-			_, err := unix.Write(fd, []byte("1"))
-			return err
-		})
-	}
-	return err
-}
+func cgroupKill(dir int) error { return writeAt(dir, "cgroup.kill", "1") }
 
 // isGone reports whether err says that a cgroup was removed.
 func isGone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) }

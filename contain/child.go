@@ -32,9 +32,11 @@ func (c *Child) Poll() (ExitStatus, bool) { return c.leader.poll() }
 // process has ended.
 func (c *Child) Signal(sig syscall.Signal) error { return c.leader.signal(sig) }
 
-// SignalTree sends sig to every member of the tree. A member that is born meanwhile may be missed; a kill misses none.
-// It returns [os.ErrProcessDone] when there was no member to send it to.
-func (c *Child) SignalTree(sig syscall.Signal) error { return c.tree.signal(sig) }
+// SignalTree does for one tree what [Group.Signal] does for all.
+func (c *Child) SignalTree(sig syscall.Signal) error {
+	t, err := c.tree.signal(sig)
+	return t.verdict(sig, err)
+}
 
 // Members lists the processes of this tree. Of zombies it shows those that the mechanism shows, the first process among
 // them until Close.

@@ -112,44 +112,50 @@ func processes() ([]process, error) {
 	return list, nil
 }
 
-// signalDescendants sends sig to everyone below root who is alive. It returns [os.ErrProcessDone] when there was nobody.
-func signalDescendants(root int, sig syscall.Signal) error {
+// signalDescendants sends sig to everyone below root who is alive.
+func signalDescendants(root int, sig syscall.Signal) (sum tally, err error) {
 	list, err := descendants(root)
 	if err != nil {
-		return err
+		return sum, err
 	}
 	slices.Reverse(list) // the youngest first: what is forked meanwhile has a dead parent, and moves up to where we look next
-	sent := false
-	var errs []error
 	for _, p := range list {
-		if !p.member().Alive() {
-			continue
-		}
-		switch err := p.signal(sig); {
-		case err == nil:
-			sent = true
-		case !errors.Is(err, os.ErrProcessDone):
-			errs = append(errs, err)
+		if m := p.member(); m.Alive() {
+			sum.count(m, p.signal(sig))
 		}
 	}
-	if !sent && len(errs) == 0 {
-		return os.ErrProcessDone
-	}
-	return errors.Join(errs...)
+	return sum, nil
 }
 
-// signal sends sig to this process and to no later one with the same id: a pidfd is opened, and used only if the id's
-// process still began when this one did.
+// signal sends sig to this process and to no later one with the same id, which would have begun at another time.
 func (p process) signal(sig syscall.Signal) error {
-	fd, err := unix.PidfdOpen(p.pid, 0)
-	if err == nil {
+	return signalThat(p.pid, sig, func() bool {
+		now, err := readProcess(p.pid)
+		return err == nil && now.start == p.start
+	})
+}
+
+// signalThat sends sig to the process that has the id pid, if it is the one meant, which is asked when the id cannot
+// become another's any more.
+func signalThat(pid int, sig syscall.Signal, meant func() bool) error {
+	fd, err := unix.PidfdOpen(pid, 0)
+	switch {
+	case err == nil:
 		defer func() { _ = unix.Close(fd) }()
-		if now, err := readProcess(p.pid); err != nil || now.start != p.start {
+		if !meant() {
 			return os.ErrProcessDone
 		}
 		err = ignoringEINTR(func() error { return unix.PidfdSendSignal(fd, sig, nil, 0) })
+	case errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM):
+		// No pidfd here. What is left is to look who has the id, immediately before using it.
+		if !meant() {
+			return os.ErrProcessDone
+		}
+		err = unix.Kill(pid, sig)
+	case errors.Is(err, unix.EINVAL):
+		return os.ErrProcessDone // not the leader of a thread group, so not a process any more
 	}
-	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL) {
+	if errors.Is(err, unix.ESRCH) {
 		return os.ErrProcessDone
 	}
 	return err

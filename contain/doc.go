@@ -28,6 +28,10 @@
 // and Close can be tried again after an error. Signals go by pidfd where there are any, and otherwise only while the id
 // is known to be the member's.
 //
+// [Group.Signal] sends to all members, and names those whom the system refuses. [Group.Stop] asks first and then kills,
+// and reports both; [Group.Ask] asks alone. [Group.Freeze] makes all members stand still, where the kernel freezes cgroups;
+// a frozen group refuses starts, which would block, and can be killed and closed like any other.
+//
 // No error, printer or report of this package shows a path, an argument, an environment entry or a working directory.
 //
 // # Mechanisms

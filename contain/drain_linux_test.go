@@ -53,6 +53,14 @@ var _ = Describe("a member that cannot be killed", func() {
 		Expect(ok).To(BeTrue())
 		Expect(pidsOf(drain.Survivors)).To(ConsistOf(r.left))
 		Expect(drain.Survivors[0].Alive()).To(BeTrue())
+		Expect(drain.Survivors[0].State).To(Equal(byte('D')))
+		wait := must(readFile("/proc/" + itoa(r.left[0]) + "/wchan"))
+		if wait == "0" {
+			wait = "" // this kernel does not tell
+		}
+		Expect(drain.Survivors[0].WaitChannel).To(Equal(wait))
+		Expect(err.Error()).To(ContainSubstring(" (D"))
+		Expect(err.Error()).To(ContainSubstring(wait))
 		Expect(easy.find()).To(BeEmpty(), "the others are not spared for it")
 		Expect(suite.Alive(r.PID())).To(BeFalse())
 

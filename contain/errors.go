@@ -10,6 +10,9 @@ import (
 var (
 	// ErrClosed: the group is closed, or closing.
 	ErrClosed = errors.New("contain: group is closed")
+	// ErrFrozen: the group is frozen, and nothing is started in it: a process that is born frozen never executes its
+	// program, and holds up the thread that starts it, and with that every other start of this program.
+	ErrFrozen = errors.New("contain: group is frozen")
 	// ErrUnsupported: this host cannot give what was asked for. The error is an [*UnsupportedError] or a [*LimitError].
 	ErrUnsupported = errors.New("contain: not supported on this host")
 	// ErrDrain: members outlived the kill. The error is a [*DrainError].
@@ -19,9 +22,13 @@ var (
 // errLost is within a [*DrainError] that is the last word on its tree: trying again would find nobody.
 var errLost = errors.New("the helper program that held the tree was killed, and members that it held may live")
 
-// UnsupportedError refuses a group before anything has started: no mechanism of this host gives every guarantee asked
-// for.
+// UnsupportedError refuses a group before anything has started, because no mechanism of this host gives every guarantee
+// asked for; or it refuses, before anything is done, what the mechanism of a group cannot do.
 type UnsupportedError struct {
+	// Operation is what a group was asked to do, "freeze" or "adopt"; "" when a group was asked for. With an operation,
+	// Asked is the group's mechanism, Reason says why not, and Best and Rungs are empty.
+	Operation string
+	Reason    string
 	// Missing are the guarantees that the best mechanism lacks.
 	Missing Guarantee
 	// Asked is the one mechanism that the caller allowed, "" for any.
@@ -34,6 +41,9 @@ type UnsupportedError struct {
 
 // Error implements error.
 func (e *UnsupportedError) Error() string {
+	if e.Operation != "" {
+		return fmt.Sprintf("contain: a group held by %s cannot %s: %s", e.Asked, e.Operation, e.Reason)
+	}
 	var b strings.Builder
 	switch {
 	case e.Missing != 0 && e.Asked != "":
@@ -96,7 +106,7 @@ func (e *StartError) Unwrap() error { return e.Err }
 // DrainError reports members that were killed and yet are alive when the bound for draining is over: they sleep
 // uninterruptibly, or they are out of the mechanism's reach.
 type DrainError struct {
-	// Survivors are the members still alive. None: nobody was seen alive, but Err kept it from being verified.
+	// Survivors are the members still alive, with what they wait for where that is to be known. None: nobody was seen alive, but Err kept it from being verified.
 	Survivors []Member
 	// Err is what failed, if it was more than patience.
 	Err error

@@ -22,7 +22,7 @@ func (l Ladder) New(opts Options) (*Group, error) { return l.ladder.group(opts) 
 var (
 	ParseStat       = parseStat
 	ParseSelfCgroup = parseSelfCgroup
-	ParseEvents     = parseEvents
+	ParseEvents     = func(text []byte) (populated bool, err error) { return parseEvents(text, "populated") }
 	ParseBase       = func(name string) (owner any, ok bool) { return parseBase(name) }
 	EscapeName      = escapeName
 )

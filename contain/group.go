@@ -48,11 +48,15 @@ type Group struct {
 	// closer is held by the one Close that works.
 	closer sync.Mutex
 
+	// icing is held by the one Freeze or Thaw that works.
+	icing sync.Mutex
+
 	mu       sync.Mutex
 	closing  bool
 	removed  bool
+	frozen   bool // from before a Freeze waits for the starts under way
 	starting int
-	// idle is closed by the last start under way; nil unless a Close waits for that.
+	// idle is closed by the last start under way; nil unless somebody has waited for that since one began.
 	idle     chan struct{}
 	children map[*Child]struct{}
 }
@@ -84,7 +88,7 @@ func (g *Group) Guarantees() Guarantee {
 // Start starts one command in a tree of its own within the group. ctx bounds the starting alone: the child lives until
 // it ends, is closed, or its group is.
 //
-// The error is [ErrClosed], that of ctx (ctx.Err()), or a [*StartError], which names the step that failed and unwraps to the
+// The error is [ErrClosed], [ErrFrozen], that of ctx (ctx.Err()), or a [*StartError], which names the step that failed and unwraps to the
 // system's error number. No error holds the path, the arguments, the environment or the directory. A program file that
 // is still open for writing (ETXTBSY) is tried again for a quarter of a second: another thread's fork may hold a
 // descriptor that was closed long ago.
@@ -180,15 +184,21 @@ func (g *Group) shut() <-chan struct{} {
 		return nil
 	}
 	g.closing = true
+	if g.starting > 0 {
+		// Whatever is between fork and exec dies too, so that a start that blocks there comes back.
+		g.place.doom()
+	}
+	return g.settled()
+}
+
+// settled returns a channel that is closed when no start is under way. The caller holds mu, and has forbidden further
+// starts.
+func (g *Group) settled() <-chan struct{} {
 	if g.idle == nil {
 		g.idle = make(chan struct{})
 		if g.starting == 0 {
 			close(g.idle)
 		}
-	}
-	if g.starting > 0 {
-		// Whatever is between fork and exec dies too, so that a start that blocks there comes back.
-		g.place.doom()
 	}
 	return g.idle
 }
@@ -198,6 +208,12 @@ func (g *Group) enter() error {
 	defer g.mu.Unlock()
 	if g.closing {
 		return ErrClosed
+	}
+	if g.frozen {
+		return ErrFrozen
+	}
+	if g.starting == 0 {
+		g.idle = nil
 	}
 	g.starting++
 	return nil

@@ -201,11 +201,11 @@ func (t *jobObjectTree) members() (members []Member, err error) {
 }
 
 // signal knows SIGKILL alone: Windows has no signals.
-func (t *jobObjectTree) signal(sig syscall.Signal) error {
+func (t *jobObjectTree) signal(sig syscall.Signal) (tally, error) {
 	if sig == syscall.SIGKILL {
-		return t.strike()
+		return tally{sent: -1}, t.strike()
 	}
-	return syscall.EWINDOWS
+	return tally{}, syscall.EWINDOWS
 }
 
 func (t *jobObjectTree) end(deadline time.Time) error {

@@ -21,8 +21,6 @@ const (
 	messageStrike = 'k'
 	// messageEmpty. Answer: 1 if nobody is alive, 0 otherwise.
 	messageEmpty = 'e'
-	// messageSignal: a number. Answer: an error number, ESRCH if there was nobody.
-	messageSignal = 'g'
 	// messageRelease: reap the first process. Answer: 1 if nobody is left, dead or alive, and 0 if nothing was done
 	// because somebody is alive.
 	messageRelease = 'r'
@@ -134,8 +132,6 @@ func (k *keeperProcess) answer() error {
 		return k.reply(m.kind, truth(k.quiet()))
 	case messageRelease:
 		return k.reply(m.kind, truth(k.release()))
-	case messageSignal:
-		return k.reply(m.kind, uint64(k.signal(syscall.Signal(body.number()))))
 	}
 	return errMalformed
 }
@@ -213,23 +209,7 @@ func (k *keeperProcess) strike() {
 		_ = unix.Kill(-1, unix.SIGKILL)
 		return
 	}
-	_ = signalDescendants(k.pid, unix.SIGKILL)
-}
-
-func (k *keeperProcess) signal(sig syscall.Signal) (errno syscall.Errno) {
-	if k.quiet() {
-		return unix.ESRCH
-	}
-	var err error
-	if k.namespaced {
-		err = unix.Kill(-1, sig)
-	} else if err = signalDescendants(k.pid, sig); errors.Is(err, os.ErrProcessDone) {
-		err = unix.ESRCH
-	}
-	if err != nil && !errors.As(err, &errno) {
-		errno = unix.EIO
-	}
-	return errno
+	_, _ = signalDescendants(k.pid, unix.SIGKILL)
 }
 
 // quiet reports whether nobody is alive. In this order it cannot miss anybody: when the first process and its siblings

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // keptTree is a tree below a keeper, and if there is a leaf in that cgroup as well.
@@ -48,7 +46,8 @@ func (t *keptTree) strike() error {
 		_ = t.keeper.process.signal(syscall.SIGKILL)
 		return err
 	}
-	if huntErr := signalDescendants(t.root(), syscall.SIGKILL); !errors.Is(huntErr, os.ErrProcessDone) {
+	hunted, huntErr := signalDescendants(t.root(), syscall.SIGKILL)
+	if huntErr = hunted.verdict(syscall.SIGKILL, huntErr); !errors.Is(huntErr, os.ErrProcessDone) {
 		err = errors.Join(err, huntErr)
 	}
 	_ = t.leader.signal(syscall.SIGKILL)
@@ -83,6 +82,11 @@ func (t *keptTree) empty() (bool, error) {
 	return err == nil && len(alive(members)) == 0, err
 }
 
+// freeze is called of trees with a leaf alone. The keeper is not in it.
+func (t *keptTree) freeze(on bool) error { return t.leaf.freeze(on) }
+
+func (t *keptTree) stands() (bool, error) { return t.leaf.stands() }
+
 func (t *keptTree) members() ([]Member, error) {
 	if t.over() {
 		return nil, nil
@@ -103,20 +107,16 @@ func (t *keptTree) members() ([]Member, error) {
 	return members, nil
 }
 
-func (t *keptTree) signal(sig syscall.Signal) error {
+// signal goes from here, where the members are to be seen whatever has become of the keeper.
+func (t *keptTree) signal(sig syscall.Signal) (sum tally, err error) {
 	if t.over() {
-		return os.ErrProcessDone
+		return sum, nil
 	}
-	errno, err := t.keeper.question(messageSignal, uint64(sig))
-	switch {
-	case err != nil:
-		return err
-	case syscall.Errno(errno) == unix.ESRCH:
-		return os.ErrProcessDone
-	case errno != 0:
-		return syscall.Errno(errno)
+	sum, err = signalDescendants(t.root(), sig)
+	if t.root() == t.leader.number {
+		sum.count(lookMember(t.leader.number), t.leader.signal(sig))
 	}
-	return nil
+	return sum, err
 }
 
 func (t *keptTree) end(deadline time.Time) error {
@@ -262,6 +262,8 @@ func (p *keptPlace) hit(err error, before int64) error {
 	}
 	return err
 }
+
+func (p *keptPlace) freezes() bool { return p.leaves != nil }
 
 func (p *keptPlace) evidence() Evidence {
 	if p.leaves == nil {

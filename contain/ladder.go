@@ -57,8 +57,8 @@ type tree interface {
 	// empty reports whether no member is alive; a zombie is not.
 	empty() (bool, error)
 	members() ([]Member, error)
-	// signal sends sig to every member, or returns [os.ErrProcessDone].
-	signal(sig syscall.Signal) error
+	// signal sends sig to every member. The error is that of looking them up.
+	signal(sig syscall.Signal) (tally, error)
 	// end kills what is left, verifies that the tree is empty, reaps the first process and removes what held them, in this
 	// order: as long as the first process is not reaped, no stranger can be given its id, which is also that of its
 	// process group. After an error it can be called again.
@@ -171,7 +171,11 @@ func drain(t tree, deadline time.Time) error {
 			if err == nil {
 				err = membersErr
 			}
-			return &DrainError{Survivors: alive(members), Err: err}
+			survivors := alive(members)
+			for i, m := range survivors {
+				survivors[i].WaitChannel = waitChannel(m)
+			}
+			return &DrainError{Survivors: survivors, Err: err}
 		}
 		time.Sleep(pace)
 	}

@@ -15,16 +15,22 @@ type Member struct {
 	State byte
 	// Name is the program's name as the kernel keeps it, cut at 15 bytes on Linux, with control characters escaped.
 	Name string
+	// WaitChannel is the kernel's function that the process sleeps in, "" where unknown. It is looked up for the survivors of
+	// a [*DrainError] alone. Linux tells it of those whom we may trace, and says "0" of the others, and of who runs.
+	WaitChannel string
 }
 
 // Alive reports whether the process still runs: a zombie is dead, it only waits to be reaped.
 func (m Member) Alive() bool { return m.State != 'Z' && m.State != 'X' }
 
-// String names the process by id, name and state.
+// String names the process by id, name, state, and wait channel if that is known: pid 4711 "cp" (D, nfs_wait_bit_killable).
 func (m Member) String() string {
 	state := "?"
 	if m.State != 0 {
 		state = string(rune(m.State))
+	}
+	if m.WaitChannel != "" {
+		state += ", " + m.WaitChannel
 	}
 	return fmt.Sprintf(`pid %d "%s" (%s)`, m.PID, m.Name, state)
 }

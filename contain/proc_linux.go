@@ -53,6 +53,28 @@ func parseStat(line []byte) (process, error) {
 	return p, nil
 }
 
+// lookMember looks a member up: one that is gone is dead, and one that cannot be looked up has an id alone.
+func lookMember(pid int) Member {
+	p, err := readProcess(pid)
+	switch {
+	case err == nil:
+		return p.member()
+	case errors.Is(err, os.ErrProcessDone):
+		return Member{PID: pid, State: 'X'}
+	}
+	return Member{PID: pid}
+}
+
+// waitChannel is the kernel's function that a member sleeps in, "" if it is not to be known: the kernel says 0 to who may
+// not trace the member, as it says of a member that runs.
+func waitChannel(m Member) string {
+	text, err := readSmall("/proc/" + strconv.Itoa(m.PID) + "/wchan")
+	if err != nil || string(text) == "0" || lookMember(m.PID).Start != m.Start {
+		return ""
+	}
+	return escapeName(string(text))
+}
+
 // readProcess looks one process up. A process that is gone is [os.ErrProcessDone].
 func readProcess(pid int) (process, error) {
 	line, err := readSmall("/proc/" + strconv.Itoa(pid) + "/stat")
@@ -66,14 +88,7 @@ func readProcess(pid int) (process, error) {
 }
 
 // readSmall reads a file of the kernel's in one piece, without the poller and the regrowing of [os.ReadFile].
-func readSmall(path string) ([]byte, error) {
-	fd, err := openat(unix.AT_FDCWD, path, unix.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = unix.Close(fd) }()
-	return readFd(fd)
-}
+func readSmall(path string) ([]byte, error) { return readAt(unix.AT_FDCWD, path) }
 
 func readFd(fd int) ([]byte, error) {
 	buf := make([]byte, 0, 1024)

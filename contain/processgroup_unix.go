@@ -56,22 +56,27 @@ func (t *processGroupTree) first() firstProcess { return t.leader }
 
 // strike kills the group while its first process, dead or alive, keeps the number from being anybody else's. Killing
 // after reaping is how Bazel hits strangers (bazelbuild/bazel 11910).
-func (t *processGroupTree) strike() error {
-	err := t.signal(syscall.SIGKILL)
-	if errors.Is(err, os.ErrProcessDone) {
+func (t *processGroupTree) strike() error { return t.send(syscall.SIGKILL) }
+
+// signal is one system call for all, which does not tell how many there were, takes zombies for members, and refuses only
+// if nobody may be signalled.
+func (t *processGroupTree) signal(sig syscall.Signal) (sum tally, err error) {
+	if empty, err := t.empty(); empty || err != nil {
+		return sum, err
+	}
+	err = t.send(sig)
+	if err == nil {
+		sum.sent = -1
+	}
+	return sum, err
+}
+
+func (t *processGroupTree) send(sig syscall.Signal) error {
+	err := t.leader.pinned(func(pid int) error { return syscall.Kill(-pid, sig) })
+	if errors.Is(err, syscall.ESRCH) || errors.Is(err, os.ErrProcessDone) {
 		return nil
 	}
 	return err
-}
-
-func (t *processGroupTree) signal(sig syscall.Signal) error {
-	return t.leader.pinned(func(pid int) error {
-		err := syscall.Kill(-pid, sig)
-		if errors.Is(err, syscall.ESRCH) {
-			return os.ErrProcessDone
-		}
-		return err
-	})
 }
 
 func (t *processGroupTree) empty() (bool, error) {

@@ -53,41 +53,60 @@ func init() {
 	}
 }
 
-var _ = Describe("an unprivileged user", func() {
-	const nobody = 65534
+// nobody is a user, and a group, that owns nothing.
+const nobody = 65534
 
+// requireRoot skips the spec for who cannot become another user.
+func requireRoot() {
+	GinkgoHelper()
+	if os.Getuid() != 0 {
+		Skip("needs root to become another user")
+	}
+}
+
+// delegate hands a cgroup to nobody.
+func delegate(cgroup string) {
+	GinkgoHelper()
+	for _, name := range []string{"", "cgroup.procs", "cgroup.subtree_control", "cgroup.threads"} {
+		Expect(os.Chown(filepath.Join(cgroup, name), nobody, nobody)).To(Succeed())
+	}
+}
+
+// programFor copies the test binary to where everybody may execute it.
+func programFor() string {
+	GinkgoHelper()
+	dir, err := os.MkdirTemp("", "boombox-spec-")
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(os.RemoveAll, dir)
+	Expect(os.Chmod(dir, 0o755)).To(Succeed())
+	program := filepath.Join(dir, "helper")
+	own, err := os.Executable()
+	Expect(err).NotTo(HaveOccurred())
+	copyFile(own, program)
+	return program
+}
+
+// asNobody starts a helper as nobody, in a cgroup.
+func asNobody(name, cgroup string, env ...string) *helper {
+	GinkgoHelper()
+	fd, err := syscall.Open(cgroup, syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	Expect(err).NotTo(HaveOccurred())
+	defer syscall.Close(fd)
+	return startProgram(programFor(), name, &syscall.SysProcAttr{
+		UseCgroupFD: true, CgroupFD: fd, Credential: &syscall.Credential{Uid: nobody, Gid: nobody},
+	}, append(env, "HOME=/", "TMPDIR=/tmp")...)
+}
+
+var _ = Describe("an unprivileged user", func() {
 	BeforeEach(func() {
-		if os.Getuid() != 0 {
-			Skip("needs root to become another user")
-		}
+		requireRoot()
 		requireCgroups()
 	})
 
-	// asNobody starts the helper as a user that owns nothing.
-	asNobody := func(cgroup string) *helper {
-		GinkgoHelper()
-		dir, err := os.MkdirTemp("", "boombox-spec-")
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(os.RemoveAll, dir)
-		Expect(os.Chmod(dir, 0o755)).To(Succeed())
-		program := filepath.Join(dir, "helper")
-		own, err := os.Executable()
-		Expect(err).NotTo(HaveOccurred())
-		copyFile(own, program)
-		fd, err := syscall.Open(cgroup, syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
-		Expect(err).NotTo(HaveOccurred())
-		defer syscall.Close(fd)
-		return startProgram(program, "user", &syscall.SysProcAttr{
-			UseCgroupFD: true, CgroupFD: fd, Credential: &syscall.Credential{Uid: nobody, Gid: nobody},
-		}, "HOME=/", "TMPDIR=/tmp")
-	}
-
 	It("has cgroups where one is delegated", func() {
 		dir := specCgroup()
-		for _, name := range []string{"", "cgroup.procs", "cgroup.subtree_control", "cgroup.threads"} {
-			Expect(os.Chown(filepath.Join(dir, name), nobody, nobody)).To(Succeed())
-		}
-		Expect(asNobody(dir).rest()).To(Equal([]string{
+		delegate(dir)
+		Expect(asNobody("user", dir).rest()).To(Equal([]string{
 			"cgroup2 true ",
 			"setsid true", "cgroup2 0 <nil>",
 			"subcgroup true", "cgroup2 0 <nil>",
@@ -98,7 +117,7 @@ var _ = Describe("an unprivileged user", func() {
 
 	It("has a namespace or a keeper where none is", func() {
 		dir := specCgroup()
-		lines := asNobody(dir).rest()
+		lines := asNobody("user", dir).rest()
 		Expect(lines[0]).To(Equal("cgroup2 false no cgroup can be made below our own: permission denied"))
 		held := MatchRegexp("^(pid-namespace|subreaper) 0 <nil>$")
 		Expect(lines[1:]).To(HaveExactElements(

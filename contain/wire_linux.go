@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -41,23 +42,11 @@ type link struct {
 	file *os.File // one that the runtime polls
 }
 
-func (l link) read(f func(fd int) error) error {
-	if l.file == nil {
-		return ignoringEINTR(func() error { return f(l.fd) })
-	}
-	conn, err := l.file.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var ferr error
-	err = conn.Read(func(fd uintptr) bool {
-		ferr = ignoringEINTR(func() error { return f(int(fd)) })
-		return !errors.Is(ferr, unix.EAGAIN)
-	})
-	return errors.Join(err, ferr)
-}
+func (l link) read(f func(fd int) error) error { return l.do(f, syscall.RawConn.Read) }
 
-func (l link) write(f func(fd int) error) error {
+func (l link) write(f func(fd int) error) error { return l.do(f, syscall.RawConn.Write) }
+
+func (l link) do(f func(fd int) error, polling func(syscall.RawConn, func(uintptr) bool) error) error {
 	if l.file == nil {
 		return ignoringEINTR(func() error { return f(l.fd) })
 	}
@@ -66,7 +55,7 @@ func (l link) write(f func(fd int) error) error {
 		return err
 	}
 	var ferr error
-	err = conn.Write(func(fd uintptr) bool {
+	err = polling(conn, func(fd uintptr) bool {
 		ferr = ignoringEINTR(func() error { return f(int(fd)) })
 		return !errors.Is(ferr, unix.EAGAIN)
 	})
