@@ -140,7 +140,7 @@ func (s *recording) write(d *draft, redactor *redactor, permits *index) (runText
 	}
 	run.masked = true
 	c := adapt(s.matchers, run.call())
-	at := permits.claim(&c, c.hash(permits.seed), nil, 1)
+	at := permits.claim(&c, c.hash(), nil, 1)
 	if at < 0 {
 		return run, nil
 	}
@@ -196,7 +196,7 @@ func keepTexts(old, runs []runText, matchers []programMatcher) []runText {
 	kept := runs[:0]
 	for i := range runs {
 		c := adapt(matchers, runs[i].call())
-		at := index.claim(&c, c.hash(index.seed), nil, 1)
+		at := index.claim(&c, c.hash(), nil, 1)
 		run := runs[i]
 		if at >= 0 && old[at].sameContent(&run) {
 			if index.times[at] > 1 {

@@ -69,7 +69,7 @@ func compare(old, new *parsed, matchers []programMatcher) (list []Change) {
 		r := &new.runs[i]
 		c := adapt(matchers, r.call())
 		change := Change{Class: ClassNew, New: i + 1, Program: programOf(c.argv)}
-		if at := index.claim(&c, c.hash(index.seed), nil, i+1); at >= 0 {
+		if at := index.claim(&c, c.hash(), nil, i+1); at >= 0 {
 			change.Old = at + 1
 			change.Class, change.Fields = old.runs[at].changed(r)
 		}

@@ -28,7 +28,7 @@ type Deck struct {
 // unless the mode ends in "!ci".
 //
 // A missing file is a [*MissError] in replay. A file that cannot be read, or is no sound cassette, is an error in
-// every mode.
+// every mode; in replay, what is wrong far down in a file of 4 MiB or more may be told later, by a call, [Deck.Check] or [Deck.Close].
 func Open(path string, opts ...Option) (*Deck, error) {
 	o, err := gather(opts)
 	if err != nil {
@@ -56,9 +56,14 @@ func Open(path string, opts ...Option) (*Deck, error) {
 func open(path string, o options, from setting) (*Deck, error) {
 	mode, _ := from.mode.onCI()
 	var tape *parsed
+	var check *inspection
 	if mode != Record {
 		var err error
-		tape, err = load(path, defaultLimits)
+		if mode == Verify {
+			tape, err = load(path, defaultLimits)
+		} else {
+			tape, check, err = loadToPlay(path, defaultLimits)
+		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -71,9 +76,9 @@ func open(path string, o options, from setting) (*Deck, error) {
 		}
 		return newDeck(Deck{from: from, recorder: v.state().recorder(), verifier: v}, o), nil
 	case tape != nil:
-		player, err := newPlayer(tape, o, from)
+		player, err := newPlayer(tape, o, from, check)
 		if err != nil {
-			return nil, err
+			return nil, errors.Join(err, check.result())
 		}
 		return newDeck(Deck{from: from, player: player}, o), nil
 	case mode == Replay || mode == Verify:

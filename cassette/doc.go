@@ -87,6 +87,12 @@
 // Input is read to its end before a command is started or replayed: there is no conversation. Of a stream that is longer than
 // its command keeps, a cassette may hold only the part that was kept; a command that wants more is a miss.
 //
+// # Large files
+//
+// [Open] plays a file of 4 MiB or more before all of it is read: its runs are found, and what they are matched by; a run is checked when
+// it is played, and the whole file, checksum included, beside the first plays. What only that finds fails every later call, and the check
+// of the test: [Player.Check] and [Player.Close] wait for it. [Load] and [Parse] check all of it first, as Open does with smaller files.
+//
 // # Saving
 //
 // Save writes a temporary file (0600), sees it onto the disk and renames it: a crash at any instant leaves the old file or
@@ -97,6 +103,6 @@
 //
 // The specs of this package hold the words above: "What is written" every byte and outcome, "Reading a file" strictness, "A
 // recorder", "A player", "A miss", "Tokens" and "Open" what their names say, "Redaction" the rules, the canaries and the final scan, "Saving" privacy, links, locks and kills at random instants
-// (with an in-place writer that does lose files, as the control), "Secrets" the printers, "Conformance" that recording and replaying
+// (with an in-place writer that does lose files, as the control), "A large file" what is found when, "Secrets" the printers, "Conformance" that recording and replaying
 // pass the specs of runner/runnertest.
 package cassette

@@ -1,6 +1,7 @@
 package cassette
 
 import (
+	"crypto/sha256"
 	"time"
 
 	"github.com/boombox-go/boombox/contain"
@@ -75,7 +76,8 @@ func File(samples []Sample, opts ...Option) []byte {
 	for _, s := range samples {
 		file = s.draft().append(file, words)
 	}
-	return appendTrailer(file, len(samples))
+	sum := sha256.Sum256(file)
+	return append(file, trailerOf(len(samples), sum[:])...)
 }
 
 // Quoted, Unquote and Base64Lines are the codecs of single lines.
@@ -106,4 +108,31 @@ func Redact(data []byte, marks []int, opts ...Option) ([]byte, []int) {
 func ParseLimited(data []byte, file, run, line, runs int) error {
 	_, err := parse(data, limits{file, run, line, runs}, mustFit)
 	return err
+}
+
+// Unsealed is a tape whose checksum has still to be worked out, as that of a recording.
+func Unsealed(t *Tape) *Tape {
+	p := *t.state()
+	p.settle()
+	return newTape(&p)
+}
+
+// SkimmedFrom is from which size on a file is skimmed.
+const SkimmedFrom = skimmedFrom
+
+// SkimPlayer plays a file of any size as a large one is played, nil when it cannot be skimmed.
+func SkimPlayer(data []byte, opts ...Option) *Player {
+	p := skim(data, defaultLimits)
+	if p == nil {
+		return nil
+	}
+	o, err := gather(opts)
+	if err != nil {
+		panic(err)
+	}
+	player, err := newPlayer(p, o, setting{Replay, FromPlayer}, inspect("", data, defaultLimits))
+	if err != nil {
+		panic(err)
+	}
+	return player
 }

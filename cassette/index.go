@@ -1,11 +1,8 @@
 package cassette
 
-import "hash/maphash"
-
 // index finds the runs of a key, first recorded first, and knows which are played.
 type index struct {
 	runs []runText
-	seed maphash.Seed
 	// matchers say what does not matter.
 	matchers []programMatcher
 	// head is the first unplayed run of a hash, and next the one after each run, both counted from 1.
@@ -19,16 +16,26 @@ type index struct {
 
 func newIndex(runs []runText, matchers []programMatcher) *index {
 	x := &index{
-		runs: runs, seed: maphash.MakeSeed(), matchers: matchers,
+		runs: runs, matchers: matchers,
 		head: make(map[uint64]int32, len(runs)), next: make([]int32, len(runs)), played: make([]int32, len(runs)), times: make([]int32, len(runs)),
 	}
 	for i := len(runs) - 1; i >= 0; i-- {
-		c := x.call(i)
-		h := c.hash(x.seed)
+		h := x.hash(i)
 		x.next[i] = x.head[h]
 		x.head[h] = int32(i + 1)
 	}
 	return x
+}
+
+func (x *index) hash(i int) uint64 {
+	if key := x.runs[i].key; key != 0 && len(x.matchers) == 0 {
+		return key
+	}
+	if len(x.matchers) == 0 {
+		return x.runs[i].hash()
+	}
+	c := x.call(i)
+	return c.hash()
 }
 
 // call is what a run is compared by.

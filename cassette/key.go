@@ -110,10 +110,13 @@ func readBounded(r io.ReadCloser) ([]byte, error) {
 	return data, nil
 }
 
+// keySeed makes the hashes of this process like those of no other.
+var keySeed = maphash.MakeSeed()
+
 // hash is the key of the index. Two different calls can share a hash: is decides.
-func (c *call) hash(seed maphash.Seed) uint64 {
+func (c *call) hash() uint64 {
 	var h maphash.Hash
-	h.SetSeed(seed)
+	h.SetSeed(keySeed)
 	h.WriteString(programOf(c.argv))
 	for _, arg := range c.argv[1:] {
 		h.WriteByte(0)
@@ -127,6 +130,42 @@ func (c *call) hash(seed maphash.Seed) uint64 {
 		h.WriteByte(2)
 	}
 	return h.Sum64()
+}
+
+// hash is what that of the run's call is, without decoding more of it than it must.
+func (r *runText) hash() uint64 {
+	if r.masked {
+		c := r.call()
+		return c.hash()
+	}
+	var h maphash.Hash
+	h.SetSeed(keySeed)
+	first := true
+	r.lines(secArgv, func(_, payload []byte) {
+		if first {
+			h.WriteString(programOf([]string{unquoted(payload)}))
+			first = false
+			return
+		}
+		h.WriteByte(0)
+		writeQuoted(&h, payload)
+	})
+	h.WriteByte(1)
+	r.lines(secDir, func(_, payload []byte) { writeQuoted(&h, payload) })
+	h.WriteByte(1)
+	h.Write(r.stream(secIn))
+	if r.inherit {
+		h.WriteByte(2)
+	}
+	return h.Sum64()
+}
+
+func writeQuoted(h *maphash.Hash, payload []byte) {
+	if inner := payload[1 : len(payload)-1]; bytes.IndexByte(inner, '\\') < 0 {
+		h.Write(inner)
+	} else {
+		h.WriteString(unquoted(payload))
+	}
 }
 
 // call is what the run is matched by.
@@ -150,7 +189,7 @@ func (r *runText) answers(c *call) bool {
 	same, i := true, 0
 	r.lines(secArgv, func(_, payload []byte) {
 		if i == 0 {
-			same = programOf([]string{unquoted(payload)}) == programOf(c.argv)
+			same = equalQuoted(payload, c.argv[0]) || programOf([]string{unquoted(payload)}) == programOf(c.argv)
 		} else {
 			same = same && equalQuoted(payload, c.argv[i])
 		}

@@ -108,7 +108,7 @@ func pair(base, p *parsed) []int {
 	index := newIndex(base.runs, nil)
 	for i := range p.runs {
 		c := p.runs[i].call()
-		if at := index.claim(&c, c.hash(index.seed), nil, 1); at >= 0 && to[at] < 0 {
+		if at := index.claim(&c, c.hash(), nil, 1); at >= 0 && to[at] < 0 {
 			to[at] = i
 		}
 	}

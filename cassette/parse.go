@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 )
 
@@ -20,8 +21,8 @@ type parsed struct {
 	// masked says that something was redacted: placeholders then stand for whatever they replaced.
 	masked bool
 	runs   []runText
-	// raw is the file up to the trailer, nil for one that was not read as it is.
-	raw []byte
+	// raw is the file up to the trailer, and last the trailer that was found to fit; nil for one that was not read as it is.
+	raw, last []byte
 	// size is the length of the whole file.
 	size int
 }
@@ -68,22 +69,37 @@ func parse(data []byte, lim limits, seal sealing) (*parsed, error) {
 		return nil, &CorruptError{Reason: "the file is cut short: it does not end with its trailer"}
 	}
 	// The checksum of a large file is worked out beside the reading, and waited for in any case.
-	sum := make(chan [sha256.Size]byte, 1)
-	if work := func() { sum <- sha256.Sum256(body) }; len(body) < 1<<20 {
-		work()
-	} else {
-		go work()
-	}
+	var digest [sha256.Size]byte
+	done := aside(len(body), func() { digest = sha256.Sum256(body) })
 	err := p.content()
-	digest := <-sum
+	done()
 	if err == nil {
 		err = p.trailer(trailer, digest)
 	}
 	if err != nil {
 		return nil, err
 	}
+	p.last = trailer
 	return &p.parsed, nil
 }
+
+// aside does work that looks at size bytes in a goroutine of its own, or at once where that is not worth one. What it returns waits for
+// the end of it.
+func aside(size int, work func()) (wait func()) {
+	if size < largeWork {
+		work()
+		return func() {}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		work()
+	}()
+	return func() { <-done }
+}
+
+// largeWork is how many bytes are worth a goroutine.
+const largeWork = 1 << 20
 
 // cutTrailer splits off the last line if it is a trailer.
 func cutTrailer(data []byte) (body, trailer []byte) {
@@ -131,29 +147,52 @@ func (p *parser) version() error {
 	return nil
 }
 
-// content reads everything between the first line and the trailer.
+// content reads everything between the first line and the trailer. Of a large file, the second half is read beside the first.
 func (p *parser) content() error {
+	more, err := p.head()
+	if err != nil || !more {
+		return err
+	}
+	rest := p.split()
+	if rest == nil {
+		return p.all()
+	}
+	var late error
+	wait := aside(len(rest.body), func() {
+		rest.next()
+		late = rest.all()
+	})
+	err = p.all()
+	wait()
+	if err != nil {
+		return err
+	}
+	return p.join(rest, late)
+}
+
+// head reads what stands before the first run, and that run's first line, if there is one.
+func (p *parser) head() (more bool, err error) {
 	line, ok := p.next()
 	if names, found := bytes.CutPrefix(line, []byte("tokens ")); ok && found {
 		var problem string
 		if p.tokens, problem = parseTokens(string(names)); problem != "" {
-			return p.corrupt(problem)
+			return false, p.corrupt(problem)
 		}
 		line, ok = p.next()
 	}
 	if sets, found := bytes.CutPrefix(line, []byte("redact ")); ok && found {
 		if !ruleSets(string(sets)) {
-			return p.corrupt("not rule sets: want a name and a number, such as builtin/1")
+			return false, p.corrupt("not rule sets: want a name and a number, such as builtin/1")
 		}
 		p.masked = true
 		line, ok = p.next()
 	}
 	for ok && bytes.HasPrefix(line, []byte("x-")) {
 		if len(line) > p.limits.line {
-			return tooLarge(p.line, "line", p.limits.line)
+			return false, tooLarge(p.line, "line", p.limits.line)
 		}
 		if problem := checkExtension(line); problem != "" {
-			return p.corrupt(problem)
+			return false, p.corrupt(problem)
 		}
 		line, ok = p.next()
 	}
@@ -162,22 +201,75 @@ func (p *parser) content() error {
 		p.header = p.body[:p.start]
 	}
 	if ok && string(line) != "run" {
-		return p.corrupt(outside(line))
+		return false, p.corrupt(outside(line))
 	}
-	for ok {
+	if !ok {
+		return false, p.ended()
+	}
+	return true, nil
+}
+
+// all reads runs to the end of the body. The first line of the first of them was just read.
+func (p *parser) all() error {
+	for more := true; more; {
 		if len(p.runs) == p.limits.runs {
-			return &CorruptError{Line: p.line, Reason: fmt.Sprintf("more than %d runs", p.limits.runs), Err: ErrTooLarge}
+			return p.tooMany(p.line)
 		}
 		var err error
-		if ok, err = p.run(); err != nil {
+		if more, err = p.run(); err != nil {
 			return err
 		}
 	}
+	return p.ended()
+}
+
+func (p *parser) tooMany(line int) error {
+	return &CorruptError{Line: line, Reason: fmt.Sprintf("more than %d runs", p.limits.runs), Err: ErrTooLarge}
+}
+
+// ended refuses a last line that has no end.
+func (p *parser) ended() error {
 	if p.pos < len(p.body) {
 		p.line++
 		return p.corrupt("the last line is cut short")
 	}
 	return nil
+}
+
+// runStart is where a run begins: no other line is this one.
+var runStart = []byte("\nrun\n")
+
+// split leaves the second half of a large body to another parser, nil when there is no such half.
+func (p *parser) split() *parser {
+	if len(p.body)-p.pos < 2*largeWork {
+		return nil
+	}
+	at := (p.pos + len(p.body)) / 2
+	i := bytes.Index(p.body[at:], runStart)
+	if i < 0 {
+		return nil
+	}
+	at += i + 1
+	rest := &parser{limits: p.limits, body: p.body[at:], parsed: parsed{masked: p.masked}}
+	p.body = p.body[:at]
+	return rest
+}
+
+// join takes what the parser of the second half has read.
+func (p *parser) join(rest *parser, err error) error {
+	var corrupt *CorruptError
+	if errors.As(err, &corrupt) && corrupt.Line > 0 {
+		corrupt.Line += p.line
+	}
+	for i := range rest.runs {
+		rest.runs[i].line += p.line
+	}
+	if over := len(p.runs) + len(rest.runs) - p.limits.runs; err == nil && over > 0 {
+		return p.tooMany(rest.runs[len(rest.runs)-over].line)
+	}
+	p.line += rest.line
+	p.runs = append(p.runs, rest.runs...)
+	return err
 }
 
 // outside says what is wrong with a line that stands where a run should begin.
@@ -291,12 +383,6 @@ func (p *parser) trailer(line []byte, sum [sha256.Size]byte) error {
 			"badly merged; look it over and seal it anew with boombox fix, or record it anew"}
 	}
 	return nil
-}
-
-// appendTrailer seals a file.
-func appendTrailer(file []byte, runs int) []byte {
-	sum := sha256.Sum256(file)
-	return append(file, trailerOf(runs, sum[:])...)
 }
 
 func trailerOf(runs int, sum []byte) []byte { return fmt.Appendf(nil, "end %d sha256:%x\n", runs, sum) }

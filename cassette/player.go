@@ -1,6 +1,7 @@
 package cassette
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,8 @@ type playing struct {
 	hint  string
 	guard *guard
 	order Order
+	// check is the rest of the check of a file that was skimmed, nil where there is none.
+	check *inspection
 
 	mu     sync.Mutex
 	index  *index
@@ -50,15 +53,18 @@ func NewPlayer(tape *Tape, opts ...Option) (*Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newPlayer(tape.state(), o, setting{Replay, FromPlayer})
+	return newPlayer(tape.state(), o, setting{Replay, FromPlayer}, nil)
 }
 
-func newPlayer(p *parsed, o options, from setting) (*Player, error) {
+func newPlayer(p *parsed, o options, from setting, check *inspection) (*Player, error) {
 	words, err := bind(p.tokens, o.values)
 	if err != nil {
 		return nil, err
 	}
-	s := &playing{tape: p, words: words, pace: o.pace, from: from, hint: o.hint, index: newIndex(p.runs, o.matchers), guard: newGuard(o.redaction), order: o.order}
+	s := &playing{
+		tape: p, words: words, pace: o.pace, from: from, hint: o.hint, guard: newGuard(o.redaction), order: o.order, check: check,
+		index: newIndex(p.runs, o.matchers),
+	}
 	return &Player{printer{s.describe}, func() *playing { return s }}, nil
 }
 
@@ -136,17 +142,28 @@ func (s *playing) timed(cmd *runner.Cmd, r *runText) *runner.Cmd {
 
 // claim takes the run that answers c, or keeps a miss.
 func (s *playing) claim(cmd *runner.Cmd, c call) (*runText, error) {
-	hash := c.hash(s.index.seed)
+	hash := c.hash()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, ErrClosed
 	}
+	if err := s.check.found(); err != nil {
+		return nil, err
+	}
 	s.calls++
+	var broken error
 	serves := func(i int) bool {
+		if broken = s.index.runs[i].complete(defaultLimits); broken != nil {
+			return true
+		}
 		return (s.order != Strict || s.index.due(i)) && s.index.runs[i].serves(cmd, s.words)
 	}
-	if i := s.index.claim(&c, hash, serves, s.calls); i >= 0 {
+	i := s.index.claim(&c, hash, serves, s.calls)
+	if broken != nil {
+		return nil, cmp.Or(s.check.result(), broken) // which knows the line
+	}
+	if i >= 0 {
 		return &s.index.runs[i], nil
 	}
 	miss := s.miss(c)
@@ -185,19 +202,23 @@ func (s *playing) describeRun(i int) string {
 // Check is nil when every call found its run and every run was played. Otherwise its error says what is missing.
 func (p *Player) Check() error {
 	errs := p.Misses()
+	if err := p.state().check.result(); err != nil {
+		errs = append(errs, err)
+	}
 	if unplayed := p.Unplayed(); len(unplayed) > 0 {
 		errs = append(errs, &UnplayedError{Path: p.state().tape.path, Runs: unplayed})
 	}
 	return errors.Join(errs...)
 }
 
-// Close makes every further call fail with [ErrClosed]. Misses and Unplayed stay as they are. It is idempotent.
+// Close makes every further call fail with [ErrClosed]. Misses and Unplayed stay as they are. It is idempotent. Its error is the
+// [*CorruptError] of a large file that was found to be broken only while it was played.
 func (p *Player) Close() error {
 	s := p.state()
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.closed = true
-	return nil
+	s.mu.Unlock()
+	return s.check.result()
 }
 
 func (s *playing) describe() string {

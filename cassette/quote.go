@@ -194,38 +194,39 @@ func scanQuoted(s []byte) (length, size int) {
 }
 
 // appendText appends what the text lines of one stream stand for. prefix is how much stands before the text of a line, its
-// opening quote included. The lines were checked.
+// opening quote included. The lines were checked, so that only backslashes have to be looked for.
 func appendText(dst, lines []byte, prefix int) []byte {
-	for i := 0; i+prefix < len(lines); {
-		if lines[i+2] == 'x' {
-			i += bytes.IndexByte(lines[i:], '\n') + 1
-			continue
+	for len(lines) > prefix {
+		eol := bytes.IndexByte(lines, '\n')
+		if lines[2] != 'x' {
+			dst = appendInner(dst, lines[prefix:eol-1])
 		}
-		for i += prefix; ; {
-			n := plain(lines[i:])
-			dst = append(dst, lines[i:i+n]...)
-			if i += n; lines[i] == '"' {
-				break
-			}
-			if lines[i] == '\\' && simpleEscapes[lines[i+1]] != 0 {
-				dst = append(dst, simpleEscapes[lines[i+1]])
-				i += 2
-				continue
-			}
-			u, problem := readUnit(lines[i:])
-			if problem != "" {
-				return dst // not reached: the lines were checked
-			}
-			if u.isByte {
-				dst = append(dst, byte(u.value))
-			} else {
-				dst = utf8.AppendRune(dst, u.value)
-			}
-			i += u.size
-		}
-		i += 2
+		lines = lines[eol+1:]
 	}
 	return dst
+}
+
+// appendInner appends what a checked string stands for, without its quotes.
+func appendInner(dst, s []byte) []byte {
+	for {
+		n := bytes.IndexByte(s, '\\')
+		if n < 0 {
+			return append(dst, s...)
+		}
+		dst = append(dst, s[:n]...)
+		if simple := simpleEscapes[s[n+1]]; simple != 0 {
+			dst = append(dst, simple)
+			s = s[n+2:]
+			continue
+		}
+		u, _ := readUnit(s[n:])
+		if u.isByte {
+			dst = append(dst, byte(u.value))
+		} else {
+			dst = utf8.AppendRune(dst, u.value)
+		}
+		s = s[n+u.size:]
+	}
 }
 
 func isHex(c byte) bool {
@@ -238,33 +239,7 @@ var simpleEscapes = [256]byte{
 }
 
 // appendUnquoted appends what s stands for. checkQuoted has accepted s.
-func appendUnquoted(dst, s []byte) []byte {
-	s, _ = unwrap(s)
-	for len(s) > 0 {
-		if n := plain(s); n > 0 {
-			dst = append(dst, s[:n]...)
-			if s = s[n:]; len(s) == 0 {
-				break
-			}
-		}
-		if s[0] == '\\' && len(s) > 1 && simpleEscapes[s[1]] != 0 {
-			dst = append(dst, simpleEscapes[s[1]])
-			s = s[2:]
-			continue
-		}
-		u, problem := readUnit(s)
-		if problem != "" {
-			break // not reached: the string was checked
-		}
-		if u.isByte {
-			dst = append(dst, byte(u.value))
-		} else {
-			dst = utf8.AppendRune(dst, u.value)
-		}
-		s = s[u.size:]
-	}
-	return dst
-}
+func appendUnquoted(dst, s []byte) []byte { return appendInner(dst, s[1:len(s)-1]) }
 
 func unwrap(s []byte) ([]byte, string) {
 	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {

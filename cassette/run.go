@@ -95,7 +95,7 @@ func (r *Run) StartErr() error {
 func (r *Run) PipesHeld() bool { return r.state().held }
 
 // Duration is how long the run took, to the millisecond; 0 when the cassette does not say.
-func (r *Run) Duration() time.Duration { return r.state().tape().duration() }
+func (r *Run) Duration() time.Duration { return r.state().duration() }
 
 // Script is the run as package fake plays it, at its recorded pace. A run that did not end by itself is pending: one
 // that timed out is ended by the command's own timeout.

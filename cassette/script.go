@@ -55,7 +55,7 @@ func (r *runText) pending() bool {
 func (r *runText) finished(t translator) runner.Finished {
 	f := runner.Finished{
 		Outcome: r.end.outcome, Status: r.end.status, PipesHeld: r.held, Replayed: true,
-		Duration: r.tape().duration(),
+		Duration: r.duration(),
 	}
 	for id, stream := range [2]*[]byte{&f.Stdout, &f.Stderr} {
 		c := r.capture(runner.StreamID(id))

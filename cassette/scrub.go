@@ -49,7 +49,7 @@ func (t *Tape) Scrub(opts ...Option) (*Tape, error) {
 // settle numbers the lines of a file whose runs were changed.
 func (p *parsed) settle() {
 	line := 1 + bytes.Count(p.header, []byte{'\n'})
-	p.size, p.raw = len(p.header), nil
+	p.size, p.raw, p.last = len(p.header), nil, nil
 	for i := range p.runs {
 		r := &p.runs[i]
 		r.line, r.masked = line, p.masked

@@ -2,6 +2,7 @@ package cassette
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -54,6 +55,26 @@ func load(path string, lim limits) (*parsed, error) {
 	return p, nil
 }
 
+// loadToPlay is load for a player: a large file may be skimmed, and the rest of its check is under way.
+func loadToPlay(path string, lim limits) (*parsed, *inspection, error) {
+	data, err := readFile(path, lim)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(data) >= skimmedFrom {
+		if p := skim(data, lim); p != nil {
+			p.path = path
+			return p, inspect(path, data, lim), nil
+		}
+	}
+	p, err := parse(data, lim, mustFit)
+	if err != nil {
+		return nil, nil, at(path, err)
+	}
+	p.path = path
+	return p, nil, nil
+}
+
 // readFile reads a regular file of bounded size. Opening goes through package os, so that the test cache of the go
 // command knows about the file.
 func readFile(path string, lim limits) ([]byte, error) {
@@ -76,10 +97,23 @@ func readFile(path string, lim limits) ([]byte, error) {
 		return nil, at(path, tooLarge(0, "file", lim.file))
 	}
 	data := make([]byte, info.Size())
-	if _, err := io.ReadFull(f, data); err != nil {
+	half := len(data) / 2
+	var late error
+	wait := aside(len(data), func() { late = readAt(f, data[half:], half) })
+	err = readAt(f, data[:half], 0)
+	wait()
+	if err = cmp.Or(err, late); err != nil {
 		return nil, fmt.Errorf("cassette: reading %q: %w", path, err)
 	}
 	return data, nil
+}
+
+func readAt(f *os.File, data []byte, from int) error {
+	_, err := io.ReadFull(io.NewSectionReader(f, int64(from), int64(len(data))), data)
+	if len(data) == 0 {
+		return nil
+	}
+	return err
 }
 
 // at puts the path into an error of parse.
@@ -165,6 +199,9 @@ func (p *parsed) pieces() [][]byte {
 
 // seal is the last line of the file that pieces begin.
 func (p *parsed) seal(pieces [][]byte) []byte {
+	if p.raw != nil && p.last != nil {
+		return p.last
+	}
 	h := sha256.New()
 	for _, piece := range pieces {
 		h.Write(piece)
@@ -193,7 +230,8 @@ func equalPieces(data []byte, pieces [][]byte) bool {
 }
 
 func (p *parsed) marshal() []byte {
-	return appendTrailer(p.body(make([]byte, 0, p.size+128)), len(p.runs))
+	file := p.body(make([]byte, 0, p.size+128))
+	return append(file, p.seal([][]byte{file})...)
 }
 
 // describe is what printers show: nothing of the content.

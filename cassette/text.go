@@ -2,6 +2,7 @@ package cassette
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/boombox-go/boombox/runner"
 )
@@ -44,6 +45,10 @@ type runText struct {
 	// repeat is how often the run answers: 0 means once, -1 without end. optional says that it need not be played.
 	repeat   int32
 	optional bool
+	// skimmed says that only what the run is matched by was read; see skim.
+	skimmed bool
+	// key is the hash of what the run is matched by; 0 when it was not worked out.
+	key uint64
 	// masked says that placeholders stand for whatever they replaced.
 	masked bool
 	cut    [2]cut
@@ -133,6 +138,15 @@ func (r *runText) env() (names []string) {
 func (r *runText) tape() (t tape) {
 	r.lines(secTape, func(_, payload []byte) { t, _ = parseTape(payload) })
 	return t
+}
+
+// duration is how long the run took, as its tape says.
+func (r *runText) duration() (d time.Duration) {
+	r.lines(secTape, func(_, payload []byte) {
+		exit, _ := eachArrival(payload, func(a arrival) { d += a.after })
+		d += exit
+	})
+	return d
 }
 
 func unquoted(payload []byte) string { return string(appendUnquoted(nil, payload)) }
