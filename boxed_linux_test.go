@@ -46,8 +46,14 @@ type boxed struct {
 // prepareBoxed makes a child that [boxed.start] starts.
 func prepareBoxed(child string, args ...string) *boxed {
 	GinkgoHelper()
+	return prepareRow(row{child: child, args: args})
+}
+
+// prepareRow makes the child of a row of the corpus.
+func prepareRow(r row) *boxed {
+	GinkgoHelper()
 	b := &boxed{witness: newWitness(), out: newSink()}
-	argv := fixtures.Argv(child, append([]string{b.tether()}, args...)...)
+	argv := r.argv(b.witness)
 	b.cmd = runner.Command(argv[0], argv[1:]...)
 	b.carryNonce(b.cmd)
 	b.cmd.Output.Stdout.Tee = b.out

@@ -3,6 +3,7 @@ package boombox_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"syscall"
 	"time"
 
@@ -116,10 +117,20 @@ var _ = Describe("the end of a run", Label("live", "escape"), func() {
 	})
 })
 
-var _ = Describe("the descriptors of a child", Label("live"), func() {
-	It("are 0, 1 and 2, whatever this process was started with", func(ctx SpecContext) {
-		b := prepareBoxed("fds")
-		b.start(ctx, runner.Contained{})
-		Expect(string(b.settle().Stdout())).To(Equal("0\n1\n2\n"))
-	})
+var _ = Describe("a child", Label("live"), func() {
+	for _, mechanism := range rungs {
+		It(fmt.Sprintf("by %s: its descriptors are 0, 1 and 2, whatever this process was started with", mechanism), func(ctx SpecContext) {
+			b := prepareBoxed("fds")
+			b.start(ctx, runner.Contained{Group: group(mechanism)})
+			Expect(string(b.settle().Stdout())).To(Equal("0\n1\n2\n"))
+		})
+
+		It(fmt.Sprintf("by %s: its environment has what it is given, and nothing of ours", mechanism), func(ctx SpecContext) {
+			b := prepareBoxed("envnames")
+			name, value, _ := strings.Cut(b.env, "=")
+			b.cmd.Env = runner.CleanEnv().Set(name, value)
+			b.start(ctx, runner.Contained{Group: group(mechanism)})
+			Expect(string(b.settle().Stdout())).To(Equal(name + "\n"))
+		})
+	}
 })

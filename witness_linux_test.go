@@ -28,8 +28,10 @@ type witness struct {
 
 func newWitness() *witness {
 	GinkgoHelper()
-	w := &witness{path: filepath.Join(GinkgoT().TempDir(), "tether")}
+	// Where a child that is another user finds it, too.
+	w := &witness{path: filepath.Join(scratch(), "tether")}
 	Expect(unix.Mkfifo(w.path, 0o600)).To(Succeed())
+	Expect(os.Chmod(w.path, 0o622)).To(Succeed())
 	var err error
 	w.fifo, err = unix.Open(w.path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	Expect(err).NotTo(HaveOccurred())
