@@ -23,13 +23,16 @@ import (
 // The negative controls of everything that this suite says about containers: each child is started with nothing to hold
 // it, and does what it is described to do. A fixture that did not escape would make every container look tight.
 var _ = Describe("a child that nothing holds", Label("live"), func() {
-	// escapes: what the child left is alive after its whole process group was killed.
-	escapes := func(w *wild) {
+	// outlive: what the child left is alive after its whole process group was killed.
+	outlive := func(w *wild, left []int) {
 		GinkgoHelper()
-		left := w.ready()
 		Expect(left).NotTo(BeEmpty())
 		w.killGroup()
 		Expect(w.left()).To(ConsistOf(left))
+	}
+	escapes := func(w *wild) {
+		GinkgoHelper()
+		outlive(w, w.ready())
 	}
 	// dies: nothing of the child is left after its whole process group was killed.
 	dies := func(w *wild) {
@@ -37,6 +40,8 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 		w.killGroup()
 		Eventually(w.left).WithTimeout(5 * time.Second).Should(BeEmpty())
 	}
+	// scratchArgument stands for a directory of the spec's.
+	const scratchArgument = "SCRATCH"
 	// prints: the child ends by itself with code, after exactly that output.
 	prints := func(code int, out, err string) func(*wild) {
 		return func(w *wild) {
@@ -49,7 +54,12 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 	}
 
 	DescribeTable("behaves as described",
-		func(child string, args []string, check func(*wild)) { check(startWild(child, args...)) },
+		func(child string, args []string, check func(*wild)) {
+			if slices.Contains(args, scratchArgument) {
+				args = []string{scratch()}
+			}
+			check(startWild(child, args...))
+		},
 
 		Entry("setsid: lives on in another session", "setsid", nil, func(w *wild) {
 			escapes(w)
@@ -156,6 +166,48 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 			Expect(strings.Fields(status(left[0], "NSpid"))).To(ContainElement("1"))
 			dies(w)
 		}),
+		Entry("vfork: the thread that made it sleeps uninterruptibly", "vfork", nil, func(w *wild) {
+			left := w.ready()
+			Eventually(func() (states []string) {
+				tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", w.pid()))
+				Expect(err).NotTo(HaveOccurred())
+				for _, task := range tasks {
+					stat, _ := os.ReadFile(task)
+					_, after, _ := strings.Cut(string(stat), ") ")
+					states = append(states, after[:min(1, len(after))])
+				}
+				return states
+			}).WithTimeout(10 * time.Second).Should(ContainElement("D"))
+			Expect(session(left[0])).To(Equal(left[0]))
+			outlive(w, left)
+		}),
+		Entry("untraced: lives on in another session", "untraced", nil, escapes),
+		Entry("unleashed: lives on in another session", "unleashed", nil, escapes),
+		Entry("setuid: is another user by what it executes", "setuid", []string{scratchArgument}, func(w *wild) {
+			left := w.ready()
+			mustSee(left)
+			Expect(status(left[0], "Uid")).To(MatchRegexp(`^0\s+65534\s`))
+			outlive(w, left)
+		}),
+		Entry("vanisher: has no program any more", "vanisher", []string{scratchArgument}, func(w *wild) {
+			left := w.ready()
+			Expect(os.Readlink(fmt.Sprintf("/proc/%d/exe", left[0]))).To(HaveSuffix(" (deleted)"))
+			outlive(w, left)
+		}),
+		Entry("overproc: sees no /proc", "overproc", nil, func(w *wild) {
+			left := w.ready()
+			Expect(left).To(HaveLen(2))
+			mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mounts", left[0]))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(string(mounts)).To(ContainSubstring("none /proc tmpfs "))
+			outlive(w, left)
+		}),
+		Entry("squatter: cannot remove its own cgroup", "squatter", nil, escapes),
+		Entry("raiser: says what it got", "raiser", nil, func(w *wild) {
+			left := w.ready()
+			Expect(w.line()).To(MatchRegexp("^core=(true|false) nice=(true|false) cpus=true$"))
+			outlive(w, left)
+		}),
 		Entry("newuid: is somebody else, in another session", "newuid", nil, func(w *wild) {
 			left := w.ready()
 			mustSee(left)
@@ -261,6 +313,25 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 		left := w.ready()
 		Expect(os.ReadFile(filepath.Join(dir, "cgroup.procs"))).To(BeEquivalentTo(fmt.Sprintln(w.pid())))
 		Expect(suite.Alive(left[0])).To(BeTrue())
+	})
+
+	It("outsider: what a stranger was given he keeps, and what he starts for it is no descendant", func() {
+		w := prepareWild("outsider")
+		w.cmd.Args = append(w.cmd.Args, stranger("hand")(w.witness)...)
+		w.start()
+		w.ready()
+		w.killGroup()
+		Expect(w.left()).To(BeEmpty())
+		Expect(w.stdout.SetReadDeadline(time.Now())).To(Succeed())
+		_, err := w.lines.ReadByte()
+		Expect(err).To(MatchError(os.ErrDeadlineExceeded), "its output is not over")
+
+		w = prepareWild("outsider")
+		w.cmd.Args = append(w.cmd.Args, stranger("ask")(w.witness)...)
+		w.start()
+		left := w.ready()
+		Expect(status(left[0], "PPid")).To(Equal(strconv.Itoa(os.Getpid())))
+		outlive(w, left)
 	})
 
 	It("fds: shows a descriptor that leaked", func() {
