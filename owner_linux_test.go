@@ -162,7 +162,7 @@ var _ = Describe("an attack on the parent", Label("live", "escape"), func() {
 var _ = Describe("the death of the owner by SIGKILL", Label("live", "ownerdeath"), func() {
 	chosen := func(r row) bool {
 		return r.orphaned || os.Getenv("BOOMBOX_LONG") != "" && r.script == "" && !r.attacks && r.fates[contain.Cgroup2] == dies &&
-			r.provoke == nil
+			r.provoke == nil && r.more == nil
 	}
 	onRungs(chosen, func(m contain.Mechanism, r row, f fate) {
 		if m == contain.ProcessGroup && r.child != "stopper" {

@@ -54,7 +54,7 @@ func (f *boxFlags) command(argv []string) *runner.Cmd {
 	cmd.Env = f.environment()
 	cmd.Grace = time.Duration(f.Grace)
 	cmd.IdleTimeout = time.Duration(f.IdleTimeout)
-	cmd.Require |= contain.Guarantee(f.Require)
+	cmd.Require |= contain.Guarantee(f.Require) | outliving()
 	if f.Timeout > 0 {
 		cmd.Timeout = time.Duration(f.Timeout)
 	}
@@ -72,6 +72,10 @@ func (f *boxFlags) command(argv []string) *runner.Cmd {
 	}
 	return cmd
 }
+
+// outliving is what keeps the tree from outliving a boombox that is killed, where the host has it. It is asked for, so that
+// no program starts before it holds: a group that does not ask gets its warden a moment later.
+func outliving() contain.Guarantee { return contain.Host().Guarantees() & contain.KillOnOwnerDeath }
 
 func (f *boxFlags) environment() runner.Env {
 	env := runner.InheritEnv()
