@@ -257,6 +257,14 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 			Expect(suite.Alive(w.pid())).To(BeTrue())
 			dies(w)
 		}),
+		Entry("listener: accepts where it is told to", "listener", []string{"tcp:127.0.0.1:0"}, func(w *wild) {
+			w.ready()
+			Eventually(func() (string, error) {
+				b, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", w.pid()))
+				return string(b), err
+			}).Should(ContainSubstring(" 0A ")) // a socket that listens
+			dies(w)
+		}),
 		Entry("nostdin: its input backs up", "nostdin", nil, func(w *wild) {
 			w.ready()
 			Expect(w.stdin.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))).To(Succeed())

@@ -26,7 +26,7 @@ type run struct {
 	pumps         [2]pump
 	// stdin is nil unless the input is interactive.
 	stdin *inputPipe
-	feed          feed
+	feed  feed
 	// pumped gets one value from each pump that ends by itself.
 	pumped chan struct{}
 	// killing is a request to kill at once.

@@ -18,7 +18,7 @@ import (
 
 // Cases lists everything that every Runner does.
 func Cases() []Case {
-	return slices.Concat(outcomeCases(), endingCases(), startCases(), streamCases(), lineCases(), conversationCases(),
+	return slices.Concat(outcomeCases(), endingCases(), startCases(), streamCases(), lineCases(), readyCases(), conversationCases(),
 		sharedCases())
 }
 
