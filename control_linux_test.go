@@ -352,6 +352,20 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 		Expect(strings.Fields(string(out))).To(ContainElements("0", "1", "2", strconv.Itoa(leaked)))
 	})
 
+	It("inside: tells what it finds around it, a leaked descriptor included", func() {
+		leaked, err := unix.FcntlInt(0, unix.F_DUPFD, 3) // not close-on-exec
+		Expect(err).NotTo(HaveOccurred())
+		defer unix.Close(leaked)
+		dir, err := os.Getwd()
+		Expect(err).NotTo(HaveOccurred())
+		w := startWild("inside")
+		name, value, _ := strings.Cut(w.env, "=")
+		out, err := io.ReadAll(w.stdout)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(strings.Split(string(out), "\n")).To(ContainElements("env PATH", "env "+name, "fd 0", fmt.Sprint("fd ", leaked), "stdin pipe", "dir "+dir))
+		Expect(string(out)).NotTo(ContainSubstring(value))
+	})
+
 	It("tool: keeps a history as git does", func() {
 		dir := GinkgoT().TempDir()
 		run := func(args ...string) (string, int) {

@@ -40,6 +40,8 @@ var ofRuns = map[string]func() types.GomegaMatcher{
 	"HaveOutput":        func() types.GomegaMatcher { return HaveOutput("") },
 	"HaveTruncated":     func() types.GomegaMatcher { return Not(HaveTruncated()) },
 	"HaveEnvNames":      func() types.GomegaMatcher { return HaveEnvNames() },
+	"HaveOutcome":       func() types.GomegaMatcher { return HaveOutcome(runner.Exited(3)) },
+	"HaveEscapees":      func() types.GomegaMatcher { return Not(HaveEscapees(NewMark())) },
 	"ReplayAs":          func() types.GomegaMatcher { return ReplayAs(ended(runner.Exited(3))) },
 	"MatchResult": func() types.GomegaMatcher {
 		return MatchResult(ResultFields{Outcome: runner.Exited(3), Exit: 3, Stdout: "", Reaped: true, Replayed: false})

@@ -78,6 +78,10 @@ var _ = Describe("with Eventually and Consistently", func() {
 			"HaveOutput":                 HaveOutput("x"),
 			"HaveTruncated":              HaveTruncated(),
 			"HaveEnvNames":               HaveEnvNames("PATH"),
+			"HaveOutcome":                HaveOutcome(runner.IdleTimedOut),
+			"HaveHitLimit":               HaveHitLimit(contain.LimitProcesses),
+			"EnforceLimit":               EnforceLimit(contain.LimitCPU),
+			"HavePeak":                   HavePeak(contain.LimitProcesses, 6),
 			"ReplayAs":                   ReplayAs(ended(runner.Exited(4))),
 			"MatchResult":                MatchResult(ResultFields{Exit: 4}),
 			"WithTransform of the whole": WithTransform(func(p *runner.Process) any { return p }, HaveExited(0)),
@@ -134,7 +138,8 @@ var _ = Describe("with Eventually and Consistently", func() {
 			HaveOverflowed(runner.Stderr), BeContainedBy(contain.Cgroup2), HaveReapedTree(), HaveSurvivors(),
 			HaveBeenCancelled(), HaveBeenReplayed(), HaveDuration(BeNumerically("<", time.Hour)), HaveStdoutLines("a", "x"), HaveOutput("x"),
 			HaveTruncated(), HaveEnvNames("a"), ReplayAs(ended(runner.Exited(0))), MatchResult(ResultFields{Exit: 1, Stdout: "x"}),
-			ExposeSecrets(NewSecret("x", "canary-value")),
+			ExposeSecrets(NewSecret("x", "canary-value")), HaveOutcome(runner.TimedOut), BeHermetic(), HaveEscapees(NewMark()),
+			HaveHitLimit(contain.LimitProcesses, 1), EnforceLimit(contain.LimitCPU), HavePeak(contain.LimitProcesses, 6),
 		}
 		stop := make(chan struct{})
 		var readers sync.WaitGroup

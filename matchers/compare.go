@@ -71,7 +71,7 @@ func statusText(s contain.ExitStatus) string {
 
 // ResultFields are what [MatchResult] asks of a run. A nil field is not looked at.
 type ResultFields struct {
-	// Outcome is a [runner.Outcome], or a matcher of one.
+	// Outcome is as the argument of [HaveOutcome].
 	Outcome any
 	// Exit is as the argument of [HaveExited], Signal as that of [BeSignaled].
 	Exit, Signal any
@@ -186,7 +186,7 @@ func (m *ResultMatcher) parts() []fieldPart {
 		}
 	}
 	f := m.fields
-	add("Outcome", f.Outcome, func() types.GomegaMatcher { return haveOutcome(f.Outcome) })
+	add("Outcome", f.Outcome, func() types.GomegaMatcher { return HaveOutcome(f.Outcome) })
 	add("Exit", f.Exit, func() types.GomegaMatcher { return HaveExited(f.Exit) })
 	add("Signal", f.Signal, func() types.GomegaMatcher { return BeSignaled(f.Signal) })
 	add("Stdout", f.Stdout, func() types.GomegaMatcher { return HaveStdout(f.Stdout) })
@@ -196,18 +196,6 @@ func (m *ResultMatcher) parts() []fieldPart {
 	add("Reaped", f.Reaped, func() types.GomegaMatcher { return asWanted("Reaped", f.Reaped, HaveReapedTree()) })
 	add("Replayed", f.Replayed, func() types.GomegaMatcher { return asWanted("Replayed", f.Replayed, HaveBeenReplayed()) })
 	return list
-}
-
-func haveOutcome(v any) types.GomegaMatcher {
-	wanted := want("Outcome", []any{v}, "", func(o runner.Outcome) string { return o.String() }, "an outcome")
-	return ofRun("Outcome", func(r *runner.Result, j *judgement) error {
-		if wanted.err != nil {
-			return wanted.err
-		}
-		ok, err := wanted.match(r.Outcome())
-		j.ok, j.want, j.got = ok, wanted.text, r.Outcome().String()
-		return err
-	})
 }
 
 func haveMechanism(v any) types.GomegaMatcher {

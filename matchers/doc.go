@@ -14,10 +14,10 @@
 // [BeContainedBy] and [HaveSurvivors] also take a [*contain.Group], or any [Tree], and look at it as it is now; so do
 // [HaveHitLimit], [EnforceLimit] and [HavePeak], which take any [Gauge];
 // [HaveMembers] and [HaveLeakedProcesses] take that, or a list of members, alone. [BeRunning], [BeZombie] and [BeGone] take
-// one process, by identity or by id. [MatchResult] asks several things of a run at once and tells all that is wrong.
+// one process, by identity or by id. [HaveEscapees] asks no group: it looks for a [Mark]. [MatchResult] asks several things of a run at once and tells all that is wrong.
 //
 // [ExposeSecrets] takes any value, and looks at it through every printer there is. [HaveEnvNames] takes a command, a
-// recorded run, or a run that prints names; [BePrivateFile] and [HaveMode] take files; [BeFullyPlayed] and [HaveMisses] take
+// recorded run, or a run that prints names; [BeHermetic] a run that says what it found around it; [BePrivateFile] and [HaveMode] take files; [BeFullyPlayed] and [HaveMisses] take
 // what answers from a list, [HaveInteractions] a cassette.
 //
 // Anything else, and a nil pointer, is an error that names what is accepted. So are a run that is not over, as a
@@ -34,7 +34,7 @@
 // A message has a verdict, the evidence (outcome, time, containment, amount of output) and, where it is sure, what to
 // do. It shows the program's base name, and never an argument, an environment value, a directory or input. Output is
 // shown by [HaveStdout], [HaveStderr], [HaveOutput] and [HaveStdoutLines] alone: a few quoted lines, withheld by their
-// Redacted method; and where a child's output is a list of names, by [HaveEnvNames]. Control and bidirectional characters are escaped, and a message has at most 4 kB.
+// Redacted method; and where a child's output is a list of names, by [HaveEnvNames] and [BeHermetic]. Control and bidirectional characters are escaped, and a message has at most 4 kB.
 //
 // A matcher is for one assertion. Its messages may be asked for by another goroutine while it matches.
 //

@@ -46,6 +46,31 @@ func ExampleHaveBeenReplayed() {
 	// Output:
 }
 
+func ExampleHaveOutcome() {
+	g, r := example()
+	r.On("tool").Reply(fake.Pending())
+	cmd := runner.Command("tool")
+	cmd.IdleTimeout = 10 * time.Millisecond
+
+	g.Expect(runner.Run(ctx, r, cmd)).To(HaveOutcome(runner.IdleTimedOut))
+	// Output:
+}
+
+func ExampleBeHermetic() {
+	g, r := example()
+	// A real run takes fixtures.Argv("inside") for its command; this is what that writes.
+	r.On("tool").Reply(fake.Lines("env PATH", "env EDITOR", "fd 0", "fd 1", "fd 2", "fd 5", "stdin null", "dir /tmp"))
+
+	g.Expect(run(r)).To(BeHermetic("PATH").In("/tmp"))
+	// Output:
+	// Expected run of `tool` to be hermetic
+	//     got:        it is not, in 2 points
+	//     variables:  EDITOR
+	//     open fds:   5
+	//     contained:  no process ran, so nothing was held
+	//     hint:       runner.CleanEnv and runner.AllowEnv keep the caller's environment out
+}
+
 func ExampleHaveDuration() {
 	g, r := example()
 	r.On("tool").Reply(fake.After(2 * time.Millisecond))

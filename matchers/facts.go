@@ -97,9 +97,12 @@ func containment(r *runner.Result) string {
 	default:
 		s = "mechanism unknown"
 	}
-	if t.Verified {
+	switch {
+	case t.Verified && t.Mechanism == contain.ProcessGroup:
+		s += ", seen empty, but for who has left it"
+	case t.Verified:
 		s += ", tree verified empty"
-	} else {
+	default:
 		s += ", tree not verified empty"
 	}
 	if n := len(t.Survivors); n > 0 {

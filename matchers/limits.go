@@ -64,30 +64,58 @@ func isRun(actual any) bool {
 }
 
 // HaveHitLimit matches a run or a group of whose cap the kernel says that it was hit: a member was killed for memory, a
-// fork was refused, processors were withheld. Where no such cap was in force, or nobody counted, there is no answer in
-// either direction. On a group it is the answer of now.
+// fork was refused, processors were withheld. With times it must have been hit that often: an int, or a matcher of an
+// int64. Where no such cap was in force, or nobody counted, there is no answer in either direction. On a group it is the
+// answer of now.
 //
 //	Expect(result).To(HaveHitLimit(contain.LimitMemory))
-func HaveHitLimit(kind contain.LimitKind) types.GomegaMatcher {
+//	Expect(result).To(HaveHitLimit(contain.LimitProcesses, BeNumerically(">", 10)))
+func HaveHitLimit(kind contain.LimitKind, times ...any) types.GomegaMatcher {
+	w := wantNumber("HaveHitLimit", times, func(n int64) string { return plaintext.Count(n, "time") }, "a number of times")
 	return gauge("HaveHitLimit", func(g *gauged) error {
+		if w.err != nil {
+			return w.err
+		}
 		l, ok := g.evidence.Of(kind)
 		switch {
 		case !ok:
 			return fmt.Errorf("matchers: HaveHitLimit cannot tell: no cap on %s was in force (see EnforceLimit)", plaintext.Bounded(string(kind), 32))
 		case l.Tripped == contain.TripUnknown:
 			return fmt.Errorf("matchers: HaveHitLimit cannot tell: nobody counted whether the cap on %s was hit", kind)
+		case len(times) > 0 && l.Events == nil:
+			return fmt.Errorf("matchers: HaveHitLimit cannot tell: nobody counted how often the cap on %s was hit", kind)
 		}
-		g.ok = l.Tripped == contain.HasTripped
-		g.want, g.found = "to have hit its limit of "+capText(l), "it has"+times(l)
-		if g.got == "" {
+		hit := l.Tripped == contain.HasTripped
+		g.ok, g.want, g.found = hit, "to have hit its limit of "+capText(l), "it has"+timesHit(l)
+		if len(times) > 0 {
+			ok, err := w.match(*l.Events)
+			if err != nil {
+				return err
+			}
+			g.ok, g.want = hit && ok, g.want+" "+w.text
+		}
+		switch {
+		case hit:
+			g.got = g.found
+		case g.got == "":
 			g.got = "it has not"
 		}
 		if n := g.evidence.OutsideKills; n != nil && *n > 0 && kind == contain.LimitMemory {
 			g.hint = fmt.Sprintf("%s for want of memory outside of the group: a cgroup above it, or the host, had no more",
-				plaintext.Count(int(*n), "member")+" died")
+				plaintext.Count(*n, "member")+" died")
 		}
 		return nil
 	})
+}
+
+// wantNumber reads an argument that is a number or a matcher of an int64.
+func wantNumber(name string, v []any, literal func(int64) string, such string) wanted[int64] {
+	if len(v) == 1 {
+		if n, ok := v[0].(int); ok {
+			v = []any{int64(n)}
+		}
+	}
+	return want(name, v, "", literal, such)
 }
 
 // EnforceLimit matches a run or a group that has a cap of that kind in force.
@@ -110,10 +138,7 @@ func EnforceLimit(kind contain.LimitKind) types.GomegaMatcher {
 //
 //	Expect(result).To(HavePeak(contain.LimitMemory, BeNumerically("<", 64<<20)))
 func HavePeak(kind contain.LimitKind, v any) types.GomegaMatcher {
-	if n, ok := v.(int); ok {
-		v = int64(n)
-	}
-	w := want("HavePeak", []any{v}, "", func(n int64) string { return strconv.FormatInt(n, 10) }, "one")
+	w := wantNumber("HavePeak", []any{v}, func(n int64) string { return strconv.FormatInt(n, 10) }, "one")
 	return gauge("HavePeak", func(g *gauged) error {
 		if w.err != nil {
 			return w.err
@@ -151,11 +176,11 @@ func capText(l contain.LimitEvidence) string {
 	}
 }
 
-func times(l contain.LimitEvidence) string {
+func timesHit(l contain.LimitEvidence) string {
 	if l.Events == nil {
 		return ""
 	}
-	return ", " + plaintext.Count(int(*l.Events), "time")
+	return ", " + plaintext.Count(*l.Events, "time")
 }
 
 // hits names the caps that a run has hit, "" when it has hit none.
@@ -163,7 +188,7 @@ func hits(e contain.Evidence) string {
 	var list []string
 	for _, l := range e.Limits {
 		if l.Tripped == contain.HasTripped {
-			list = append(list, "hit that of "+capText(l)+times(l))
+			list = append(list, "hit that of "+capText(l)+timesHit(l))
 		}
 	}
 	return strings.Join(list, "; ")

@@ -38,6 +38,10 @@ var _ = Describe("HaveHitLimit", func() {
 			{"hit", hit, capped(contain.HasTripped, ptr(3), ptr(0), nil), true},
 			{"not hit", HaveHitLimit(contain.LimitMemory), capped(contain.NotTripped, ptr(0), ptr(0), nil), false},
 			{"killed by the host", HaveHitLimit(contain.LimitMemory), capped(contain.NotTripped, ptr(0), ptr(1), nil), false},
+			{"hit as often", HaveHitLimit(contain.LimitMemory, 3), capped(contain.HasTripped, ptr(3), ptr(0), nil), true},
+			{"hit less often", HaveHitLimit(contain.LimitMemory, BeNumerically(">", 3)), capped(contain.HasTripped, ptr(3), ptr(0), nil), false},
+			{"hit once, twice is wanted", HaveHitLimit(contain.LimitMemory, 2), capped(contain.HasTripped, ptr(1), ptr(0), nil), false},
+			{"not hit, as often as wanted", HaveHitLimit(contain.LimitMemory, 0), capped(contain.NotTripped, ptr(0), ptr(0), nil), false},
 			{"a group", HaveHitLimit(contain.LimitProcesses), gauge{evidence: held.Evidence}, false},
 		}
 	})
@@ -54,6 +58,15 @@ var _ = Describe("HaveHitLimit", func() {
 		Entry("when no process ran", result(fake.Script{}), "no process ran"),
 		Entry("about a nil group", (*contain.Group)(nil), "nil"),
 	)
+
+	It("has no answer, in either direction, to how often when nobody counted, and refuses what is no number", func() {
+		for _, m := range []types.GomegaMatcher{HaveHitLimit(contain.LimitMemory, 1), Not(HaveHitLimit(contain.LimitMemory, 1))} {
+			_, err := m.Match(capped(contain.HasTripped, nil, nil, nil))
+			Expect(err).To(MatchError("matchers: HaveHitLimit cannot tell: nobody counted how often the cap on memory was hit"))
+		}
+		_, err := HaveHitLimit(contain.LimitMemory, "often").Match(capped(contain.HasTripped, ptr(1), nil, nil))
+		Expect(err).To(MatchError("matchers: HaveHitLimit takes one int64 or a matcher, not string"))
+	})
 })
 
 var _ = Describe("EnforceLimit", func() {
@@ -84,3 +97,39 @@ var _ = Describe("HavePeak", func() {
 		}
 	})
 })
+
+// cappedRun is a run of which the kernel said that it was refused two forks, scripted.
+var cappedRun = fake.Scripted(fake.Script{Teardown: runner.Teardown{
+	Mechanism: contain.Cgroup2, Verified: true,
+	Evidence: contain.Evidence{Limits: []contain.LimitEvidence{
+		{Kind: contain.LimitProcesses, Max: 20, Effective: 20, Tripped: contain.HasTripped, Events: ptr(2)},
+	}},
+	Stats: contain.Stats{PeakProcesses: ptr(20)},
+}})
+
+func ExampleHaveHitLimit() {
+	g, r := example()
+	r.On("tool").Reply(cappedRun)
+
+	g.Expect(run(r)).To(HaveHitLimit(contain.LimitProcesses))
+	g.Expect(run(r)).To(HaveHitLimit(contain.LimitProcesses, BeNumerically(">=", 2)))
+	// Output:
+}
+
+func ExampleEnforceLimit() {
+	g, r := example()
+	r.On("tool").Reply(cappedRun)
+
+	g.Expect(run(r)).To(EnforceLimit(contain.LimitProcesses))
+	g.Expect(run(r)).NotTo(EnforceLimit(contain.LimitMemory))
+	// Output:
+}
+
+func ExampleHavePeak() {
+	g, r := example()
+	r.On("tool").Reply(cappedRun)
+
+	g.Expect(run(r)).To(HavePeak(contain.LimitProcesses, 20))
+	g.Expect(run(r)).To(HavePeak(contain.LimitProcesses, BeNumerically("<=", 32)))
+	// Output:
+}

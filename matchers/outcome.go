@@ -33,6 +33,22 @@ func ofRun(name string, fill func(r *runner.Result, j *judgement) error) *matche
 	}
 }
 
+// HaveOutcome matches a run that ended as v says: a [runner.Outcome], or a matcher of one. It is for the endings that have
+// no matcher of their own, and for tables of endings; the others say more.
+//
+//	Expect(result).To(HaveOutcome(runner.IdleTimedOut))
+func HaveOutcome(v any) types.GomegaMatcher {
+	wanted := want("HaveOutcome", []any{v}, "", func(o runner.Outcome) string { return "to have ended as: " + o.String() }, "to have an outcome")
+	return ofRun("HaveOutcome", func(r *runner.Result, j *judgement) error {
+		if wanted.err != nil {
+			return wanted.err
+		}
+		ok, err := wanted.match(r.Outcome())
+		j.ok, j.want = ok, wanted.text
+		return err
+	})
+}
+
 // SucceededMatcher is what [HaveSucceeded] returns.
 type SucceededMatcher struct {
 	*matcher

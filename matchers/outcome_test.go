@@ -42,6 +42,25 @@ var _ = Describe("HaveSucceeded", func() {
 	})
 })
 
+var _ = Describe("HaveOutcome", func() {
+	verdicts("HaveOutcome", func() []verdict {
+		return []verdict{
+			{"same ending", HaveOutcome(runner.Exited(3)), ended(runner.Exited(3)), true},
+			{"idle", HaveOutcome(runner.IdleTimedOut), ended(runner.IdleTimedOut), true},
+			{"one of two", HaveOutcome(Or(Equal(runner.TimedOut), Equal(runner.IdleTimedOut))), ended(runner.TimedOut), true},
+			{"other code", HaveOutcome(runner.Exited(0)), ended(runner.Exited(3)), false},
+			{"other ending", HaveOutcome(runner.IdleTimedOut), ended(runner.TimedOut, timeout(2*time.Second)), false},
+			{"none of two", HaveOutcome(Or(Equal(runner.TimedOut), Equal(runner.IdleTimedOut))), ended(runner.Cancelled), false},
+			{"replayed", HaveOutcome(runner.Overflowed), result(fake.Script{Outcome: runner.Exited(1), Teardown: held, Replayed: true}), false},
+		}
+	})
+
+	It("refuses what is no outcome", func() {
+		_, err := HaveOutcome("exited").Match(ended(runner.Exited(0)))
+		Expect(err).To(MatchError("matchers: HaveOutcome takes one runner.Outcome or a matcher, not string"))
+	})
+})
+
 var _ = Describe("HaveExited", func() {
 	verdicts("HaveExited", func() []verdict {
 		return []verdict{

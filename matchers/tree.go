@@ -58,7 +58,8 @@ func BeContainedBy(mech ...contain.Mechanism) types.GomegaMatcher {
 }
 
 // HaveReapedTree matches a run whose teardown was verified: the tree was seen empty and no member survived. On a
-// replayed run it judges what the recording says. A fake without a teardown is an error in both directions.
+// replayed run it judges what the recording says. A fake without a teardown is an error in both directions. A process
+// group knows nothing of who has left it: ask for [BeContainedBy] as well, or for [HaveEscapees].
 //
 //	Expect(result).To(HaveReapedTree())
 func HaveReapedTree() types.GomegaMatcher {

@@ -80,3 +80,6 @@ func (o Outcome) String() string {
 		return o.kind.String()
 	}
 }
+
+// GomegaString is String, for gomega's formatter.
+func (o Outcome) GomegaString() string { return o.String() }

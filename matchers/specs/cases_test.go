@@ -61,6 +61,18 @@ var cases = map[string]func(){
 		})
 		It("leaves none behind, and is not blamed for the other", func() {})
 	},
+	"escape": func() {
+		BeforeEach(specs.NoLeaks)
+		It("is seen outside of its group, by the mark of the spec", func(ctx SpecContext) {
+			group := specs.Group(contain.Options{Mechanism: contain.ProcessGroup})
+			_, err := runner.Contained{Group: group}.Start(ctx, child("setsid"))
+			Expect(err).NotTo(HaveOccurred())
+			Eventually(ctx, group).Should(HaveEscapees(specs.Mark()))
+		})
+	},
+	"no mark": func() {
+		It("asks for a mark that there is not", func() { specs.Mark() })
+	},
 	"late": func() {
 		BeforeEach(specs.NoLeaks)
 		It("is waited for", func() {

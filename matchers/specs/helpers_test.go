@@ -78,6 +78,16 @@ func judge() {
 			Eventually(func() int { return pid }).Should(Or(BeGone(), BeZombie()))
 		})
 
+		It("marks what HaveEscapees then finds, and names it once the group is closed", func() {
+			out, passed := judged(dir, "escape")
+			Expect(passed).To(BeFalse())
+			Expect(out).To(ContainSubstring("this spec left processes behind, which are killed now"))
+			Expect(out).NotTo(ContainSubstring("to have escapees"), "it was found while it lived")
+			out, passed = judged(dir, "no mark")
+			Expect(passed).To(BeFalse())
+			Expect(out).To(ContainSubstring("specs.Mark: nothing is marked: call specs.NoLeaks in a BeforeEach"))
+		})
+
 		It("waits for what is about to end", func() {
 			out, passed := judged(dir, "late")
 			Expect(passed).To(BeTrue(), out)

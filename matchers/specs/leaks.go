@@ -9,8 +9,6 @@ import (
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
 
-	"github.com/boombox-go/boombox/contain"
-	"github.com/boombox-go/boombox/internal/procfs"
 	"github.com/boombox-go/boombox/matchers"
 )
 
@@ -27,31 +25,39 @@ const leakPatience = 3 * time.Second
 // mechanism held it: this is a witness of its own, which asks no group. Nothing of other specs, other processes of
 // ginkgo -p, or servers of the suite is taken for a leak. A child whose environment was cleared is not seen; its group
 // is what speaks for it. Nor is anything seen on a system without /proc, where a report entry says so.
+// [Mark] is the mark by which it knows them.
 func NoLeaks() {
 	ginkgo.GinkgoHelper()
-	nonce := rand.Text()
 	before, set := os.LookupEnv(EnvNonce)
-	if err := os.Setenv(EnvNonce, nonce); err != nil {
+	if err := os.Setenv(EnvNonce, rand.Text()); err != nil {
 		ginkgo.Fail(err.Error())
 	}
-	entry := EnvNonce + "=" + nonce
+	mark := Mark()
 	ginkgo.DeferCleanup(func() {
 		if !set {
 			_ = os.Unsetenv(EnvNonce)
 		} else {
 			_ = os.Setenv(EnvNonce, before)
 		}
-		if _, err := procfs.Carrying(entry); errors.Is(err, errors.ErrUnsupported) {
+		if _, err := mark.Processes(); errors.Is(err, errors.ErrUnsupported) {
 			ginkgo.AddReportEntry("NoLeaks: not checked", "this system has no /proc to find processes in")
 			return
 		}
-		find := func() ([]contain.Member, error) { return procfs.Carrying(entry) }
 		defer func() {
-			left, _ := find()
-			for _, m := range left {
-				_ = procfs.End(m, entry)
-			}
+			left, _ := mark.Processes()
+			_ = mark.Kill(left...)
 		}()
-		gomega.Eventually(find).WithTimeout(leakPatience).ShouldNot(matchers.HaveLeakedProcesses(), "this spec left processes behind, which are killed now")
+		gomega.Eventually(mark.Processes).WithTimeout(leakPatience).ShouldNot(matchers.HaveLeakedProcesses(), "this spec left processes behind, which are killed now")
 	})
+}
+
+// Mark is the mark of all that this spec starts, for matchers.HaveEscapees. It fails the spec where [NoLeaks] was not
+// called before.
+func Mark() matchers.Mark {
+	ginkgo.GinkgoHelper()
+	nonce := os.Getenv(EnvNonce)
+	if nonce == "" {
+		ginkgo.Fail("specs.Mark: nothing is marked: call specs.NoLeaks in a BeforeEach")
+	}
+	return matchers.Mark(EnvNonce + "=" + nonce)
 }
