@@ -37,3 +37,20 @@ func ExampleBatch() {
 	// 1 exited 1 <nil>
 	// 2 exited 127 <nil>
 }
+
+// A pipeline needs no shell, and says who is to blame.
+func ExamplePipe() {
+	p := runner.Pipe(
+		runner.Command("printf", "b\\na\\n"),
+		runner.Command("sort"),
+		runner.Command("grep", "no such line"),
+	)
+	_, err := p.Output(context.Background(), runner.Contained{})
+	fmt.Println(err)
+
+	p.Stages[2].Unchecked = true // finding nothing is no failure
+	fmt.Println(p.Output(context.Background(), runner.Contained{}))
+	// Output:
+	// runner: stage 3 of 3: "grep" exited 1
+	//  <nil>
+}

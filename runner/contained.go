@@ -30,13 +30,19 @@ type Contained struct {
 // sense an [*InvalidError], and a ctx that ends before the child is there a [*CancelError]. Whatever the error is,
 // nothing is left, and a reader given as input is not used up.
 func (c Contained) Start(ctx context.Context, cmd *Cmd) (*Process, error) {
+	return c.startLinked(ctx, cmd, nil, nil)
+}
+
+// startLinked is Start with descriptors in place of what the command says of its input, and of the pipe that we read its
+// standard output from. The caller keeps and closes them.
+func (c Contained) startLinked(ctx context.Context, cmd *Cmd, stdin, stdout *os.File) (*Process, error) {
 	if ctx.Err() != nil {
 		return nil, NotStarted(ctx, cmd)
 	}
 	if err := cmd.Validate(); err != nil {
 		return nil, err
 	}
-	l := launch{cmd: cmd, group: c.Group}
+	l := launch{cmd: cmd, group: c.Group, linkIn: stdin, linkOut: stdout}
 	p, err := l.start(ctx, c.Require)
 	if err == nil {
 		return p, nil
@@ -60,6 +66,8 @@ type launch struct {
 	// stdin is our end of an interactive input.
 	stdin   *os.File
 	outputs [2]*pipeReader
+	// linkIn and linkOut lead to other stages of a pipeline; nil for none.
+	linkIn, linkOut *os.File
 	// given are the child's ends of the pipes, and its input file.
 	given []*os.File
 }
@@ -95,6 +103,7 @@ func (l *launch) start(ctx context.Context, require contain.Guarantee) (*Process
 	}
 	return Attach(l.cmd, &realBackend{
 		child: child, group: l.group, private: l.private, in: l.in, stdin: l.stdin, outputs: l.outputs,
+		piped: l.linkOut != nil,
 	}, started), nil
 }
 
@@ -136,6 +145,13 @@ func (l *launch) wire(spec *contain.Spec) (err error) {
 		l.given = append(l.given, w)
 	}
 	spec.Stdout, spec.Stderr = l.given[Stdout], l.given[Stderr]
+	if l.linkOut != nil {
+		spec.Stdout = l.linkOut // what we read ends at once
+	}
+	if l.linkIn != nil {
+		spec.Stdin = l.linkIn
+		return nil
+	}
 	src := l.cmd.Stdin.source()
 	if !src.claim() {
 		return l.cmd.invalid("Stdin", "its reader was used before")

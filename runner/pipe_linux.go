@@ -25,6 +25,15 @@ func pipe(read bool) (ours, childs *os.File, err error) {
 	return os.NewFile(uintptr(mine), "pipe"), os.NewFile(uintptr(other), "pipe"), nil
 }
 
+// childPipe makes a pipe whose ends are both for children.
+func childPipe() (r, w *os.File, err error) {
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(fds[0]), "pipe"), os.NewFile(uintptr(fds[1]), "pipe"), nil
+}
+
 // bigPipe is what a busy pipe is enlarged to, in bytes: the most that an unprivileged process may ask for by default.
 const bigPipe = 1 << 20
 

@@ -22,6 +22,8 @@ type realBackend struct {
 	// stdin is nil unless the input is interactive.
 	stdin   *os.File
 	outputs [2]*pipeReader
+	// piped says that standard output goes straight to another child.
+	piped bool
 	// stuck says that members of the tree outlived its end.
 	stuck bool
 }
@@ -89,6 +91,9 @@ func (b *realBackend) Kill() Teardown {
 
 // Stdin is our end of an interactive input.
 func (b *realBackend) Stdin() io.WriteCloser { return b.stdin }
+
+// StdoutPiped reports whether standard output goes straight to another child.
+func (b *realBackend) StdoutPiped() bool { return b.piped }
 
 // StdinErr is what went wrong with the source of the input.
 func (b *realBackend) StdinErr() error {

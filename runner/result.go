@@ -27,6 +27,7 @@ type result struct {
 	settled        time.Duration
 	pipesHeld      bool
 	replayed       bool
+	piped          bool
 	teardown       Teardown
 	cause          error
 	stdinErr       error
@@ -115,6 +116,10 @@ func (r *Result) Stats() contain.Stats { return r.in().teardown.Stats.Clone() }
 // Replayed reports whether no process ran.
 func (r *Result) Replayed() bool { return r.in().replayed }
 
+// StdoutPiped reports whether standard output went straight to the next stage of a [Pipeline], through a pipe of the
+// system: what it was, and how much, is not known.
+func (r *Result) StdoutPiped() bool { return r.in().piped }
+
 // StdinErr is the error of the command's input source, nil when there was none, and nil when the run did not succeed
 // anyway: what ended the run says more than that its input broke.
 func (r *Result) StdinErr() error { return r.in().stdinErr }
@@ -136,8 +141,12 @@ func (r Result) describe() string {
 		return "no result"
 	}
 	in := r.open()
-	s := fmt.Sprintf("%q %s after %s, %d bytes on stdout, %d on stderr", in.program, in.outcome,
-		in.duration.Round(time.Millisecond), in.stdout.total, in.stderr.total)
+	s := fmt.Sprintf("%q %s after %s, ", in.program, in.outcome, in.duration.Round(time.Millisecond))
+	if in.piped {
+		s += fmt.Sprintf("stdout piped on, %d bytes on stderr", in.stderr.total)
+	} else {
+		s += fmt.Sprintf("%d bytes on stdout, %d on stderr", in.stdout.total, in.stderr.total)
+	}
 	if in.pipesHeld {
 		s += ", pipes held"
 	}

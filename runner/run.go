@@ -138,13 +138,17 @@ func (r *run) supervise() {
 	if s, ok := r.backend.(interface{ Replayed() bool }); ok {
 		replayed = s.Replayed()
 	}
+	piped := false
+	if s, ok := r.backend.(interface{ StdoutPiped() bool }); ok {
+		piped = s.StdoutPiped()
+	}
 	if err := r.backend.Close(); err != nil && teardown.Err == nil {
 		teardown.Err = err
 	}
 	r.stopTimers()
 	r.settle(result{
 		status: status, statusKnown: known, pipesHeld: held, teardown: teardown, stdinErr: stdinErr, teeErr: teeErr,
-		replayed: replayed,
+		replayed: replayed, piped: piped,
 	})
 }
 
