@@ -232,6 +232,7 @@ func (run *pipelineRun) handle(e pipelineEvent) {
 			return
 		}
 		s.process = e.process
+		_ = s.process.Stdin().Close() // nobody else can
 		go func() {
 			<-e.process.Settled()
 			run.events <- pipelineEvent{stage: e.stage, what: stageSettled}
