@@ -15,7 +15,7 @@
 // that matches answers, with each of its replies in turn, and with the last one from then on. A call that no rule
 // matches is an [*UnscriptedError]: loud, of a kind of its own, and kept in [Runner.Misses] whoever swallows it.
 // [Runner.Calls] are the commands that were asked for, and [Runner.Unplayed] the replies that nobody asked for; package
-// matchers has BeFullyPlayed for both.
+// matchers has BeFullyPlayed for both, and HaveCalled for the calls.
 //
 // With the test that it is for, fake.New(t), the test fails in the end if a call found no answer or a reply was never
 // asked for, and rules that an earlier one shadows are logged. [Runner.OnSequence] makes a rule that gives each reply

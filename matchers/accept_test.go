@@ -55,6 +55,7 @@ var (
 	_ Gauge    = (*contain.Group)(nil)
 	_ Playbook = (*fake.Runner)(nil)
 	_ Playbook = (*cassette.Player)(nil)
+	_ Caller   = (*fake.Runner)(nil)
 )
 
 // handle is a caller's own handle of a run.

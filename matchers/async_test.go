@@ -138,7 +138,7 @@ var _ = Describe("with Eventually and Consistently", func() {
 			HaveOverflowed(runner.Stderr), BeContainedBy(contain.Cgroup2), HaveReapedTree(), HaveSurvivors(),
 			HaveBeenCancelled(), HaveBeenReplayed(), HaveDuration(BeNumerically("<", time.Hour)), HaveStdoutLines("a", "x"), HaveOutput("x"),
 			HaveTruncated(), HaveEnvNames("a"), ReplayAs(ended(runner.Exited(0))), MatchResult(ResultFields{Exit: 1, Stdout: "x"}),
-			ExposeSecrets(NewSecret("x", "canary-value")), HaveOutcome(runner.TimedOut), BeHermetic(), HaveEscapees(NewMark()),
+			ExposeSecrets(NewSecret("x", "canary-value")), HaveOutcome(runner.TimedOut), BeHermetic(), HaveEscapees(NewMark()), HaveCalled("x"),
 			HaveHitLimit(contain.LimitProcesses, 1), EnforceLimit(contain.LimitCPU), HavePeak(contain.LimitProcesses, 6),
 		}
 		stop := make(chan struct{})
@@ -158,7 +158,7 @@ var _ = Describe("with Eventually and Consistently", func() {
 		var matching sync.WaitGroup
 		for _, m := range shared {
 			matching.Go(func() {
-				for i := range 200 {
+				for i := range 40 {
 					_, _ = m.Match(runs[i%len(runs)])
 				}
 			})

@@ -66,6 +66,9 @@ var goldensElsewhere = map[string]string{"BeZombie": "BeRunning", "BeGone": "BeR
 // A matcher that is added has its texts, its example and its place in the guide, or this fails.
 var _ = Describe("the catalogue", func() {
 	It("has for each matcher a golden text of either direction, an example, and a line in the guide", func() {
+		if *update {
+			Skip("the goldens are being written")
+		}
 		examples := map[string]bool{}
 		for _, file := range source(true) {
 			for _, d := range file.Decls {

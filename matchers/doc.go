@@ -18,7 +18,7 @@
 //
 // [ExposeSecrets] takes any value, and looks at it through every printer there is. [HaveEnvNames] takes a command, a
 // recorded run, or a run that prints names; [BeHermetic] a run that says what it found around it; [BePrivateFile] and [HaveMode] take files; [BeFullyPlayed] and [HaveMisses] take
-// what answers from a list, [HaveInteractions] a cassette.
+// what answers from a list, [HaveInteractions] a cassette, [HaveCalled] what keeps account of its calls.
 //
 // Anything else, and a nil pointer, is an error that names what is accepted. So are a run that is not over, as a
 // [*NotSettledError], and a question about a tree where there never was one. An error fails Expect in both directions:

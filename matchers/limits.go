@@ -71,7 +71,7 @@ func isRun(actual any) bool {
 //	Expect(result).To(HaveHitLimit(contain.LimitMemory))
 //	Expect(result).To(HaveHitLimit(contain.LimitProcesses, BeNumerically(">", 10)))
 func HaveHitLimit(kind contain.LimitKind, times ...any) types.GomegaMatcher {
-	w := wantNumber("HaveHitLimit", times, func(n int64) string { return plaintext.Count(n, "time") }, "a number of times")
+	w := wantTimes("HaveHitLimit", times)
 	return gauge("HaveHitLimit", func(g *gauged) error {
 		if w.err != nil {
 			return w.err
@@ -161,6 +161,11 @@ func HavePeak(kind contain.LimitKind, v any) types.GomegaMatcher {
 		g.want, g.got, g.found = "to have had a peak of "+string(kind)+" of "+w.text, fmt.Sprint(*peak), "it was "+fmt.Sprint(*peak)
 		return nil
 	})
+}
+
+// wantTimes is wantNumber of times.
+func wantTimes(name string, v []any) wanted[int64] {
+	return wantNumber(name, v, func(n int64) string { return plaintext.Count(n, "time") }, "a number of times")
 }
 
 // capText is a cap in words: "20 processes".
