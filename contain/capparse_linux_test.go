@@ -28,7 +28,7 @@ var _ = Describe("the files of caps", func() {
 
 	It("tell caps", func() {
 		for text, want := range map[string]float64{
-			"max\n": contain.Unlimited, "-1\n": contain.Unlimited, "9223372036854771712\n": contain.Unlimited, "0\n": 0, "4096": 4096,
+			"max\n": contain.NoLimit, "-1\n": contain.NoLimit, "9223372036854771712\n": contain.NoLimit, "0\n": 0, "4096": 4096,
 		} {
 			Expect(contain.ParseMax([]byte(text))).To(Equal(want), text)
 		}
@@ -37,7 +37,7 @@ var _ = Describe("the files of caps", func() {
 			Expect(err).To(HaveOccurred(), text)
 		}
 		Expect(contain.ParseCPUMax([]byte("50000 100000\n"))).To(Equal(0.5))
-		Expect(contain.ParseCPUMax([]byte("max 100000\n"))).To(Equal(contain.Unlimited))
+		Expect(contain.ParseCPUMax([]byte("max 100000\n"))).To(Equal(contain.NoLimit))
 		for _, text := range []string{"", "1", "1 0", "1 max", "x 100000"} {
 			_, err := contain.ParseCPUMax([]byte(text))
 			Expect(err).To(HaveOccurred(), text)

@@ -73,6 +73,18 @@
 // the umask, the priority and the resource limits that the program had when it started the keeper, no terminal, and a
 // session of its own, and so have its children.
 //
+// # What a child is born with
+//
+// A [Spec] says whom the child runs as, with what umask, resource limits, priorities and processors, in a session of its own
+// or not, without new privileges or core dumps, and which descriptors it has: 0 to 2, those given on purpose, and no
+// other. All of it is there when the program begins, whatever holds the tree, and a step that fails is named by a
+// [*StartError]; the program never runs then. What a system or our own privileges do not allow is refused before anything
+// starts, and [Spec.Unsupported] predicts it.
+//
+// Go lets nobody act between fork and exec. So a child that is to be born with more than the fork itself gives is born
+// as a stage, this very program in another role, which becomes what is asked for and then executes the program. Plain
+// starts have none.
+//
 // # Caps
 //
 // [Options.Limits] cap all trees of a group together. [Cgroup2] enforces them where the controllers are to be had. On

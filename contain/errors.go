@@ -86,6 +86,17 @@ const (
 	StepDir StartStep = "enter the directory"
 	// StepConfine: taking from the child what the [Spec] says it is not to have.
 	StepConfine StartStep = "confine the program"
+	// StepStage: what prepares the start, and the descriptors of the child. See [Spec].
+	StepStage StartStep = "prepare the start"
+	// The steps that the fields of the same names ask for.
+	StepRlimits    StartStep = "set the resource limits"
+	StepNice       StartStep = "set the priority"
+	StepIOPriority StartStep = "set the I/O priority"
+	StepAffinity   StartStep = "set the processors"
+	StepOOMScore   StartStep = "set the out-of-memory score"
+	StepGroups     StartStep = "set the supplementary groups"
+	StepGroup      StartStep = "become the group"
+	StepUser       StartStep = "become the user"
 	// StepExec: creating the process and executing the program.
 	StepExec StartStep = "execute the program"
 )

@@ -119,7 +119,7 @@ func ParseV1Mounts(text []byte, controller string) (mounts [][2]string) {
 	return mounts
 }
 
-const Unlimited = unlimited
+const NoLimit = unlimited
 
 // CloseWithin is [Group.Close] with less patience.
 func CloseWithin(g *Group, bound time.Duration) error { return g.close(time.Now().Add(bound)) }
@@ -134,3 +134,7 @@ func UnpackOrder(body []byte) (path string, argv, env []string, dir string, ok b
 	o, _, ok := unpackSpec(&unpacker{rest: body})
 	return o.Path, o.Argv.Reveal(), o.Env.Reveal(), o.Dir, ok
 }
+
+// PackStage writes what a stage is to become, and UnpackStage reads it.
+func PackStage(s Spec) []byte                   { return packStage(s) }
+func UnpackStage(body []byte) (s Spec, ok bool) { return unpackStage(body) }

@@ -104,7 +104,10 @@ func (g *Group) Start(ctx context.Context, spec Spec) (*Child, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t, err := g.place.start(ctx, spec)
+	if lack := spec.Unsupported(); lack != nil {
+		return nil, &StartError{Step: StepConfine, Err: lack}
+	}
+	t, err := startIn(ctx, g.place, spec)
 	if t == nil {
 		if g.isClosing() {
 			err = ErrClosed

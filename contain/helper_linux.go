@@ -14,7 +14,8 @@ import (
 
 // The helper program is this very program, executed again under another name: whoever links this package has it. It has
 // three roles: the warden, which kills a dead owner's cgroups; the keeper, below which trees are held; and the relay,
-// which makes a keeper in a user namespace.
+// which makes a keeper in a user namespace. (A stage is the same program in a role that does not last; see
+// stage_linux.go.)
 //
 // Its descriptors are 0 to 2, the null device; 3, a socket to its owner; 4, a pidfd of its owner; and from 5 on what
 // its role needs.
@@ -41,6 +42,10 @@ func init() {
 	files, err := strconv.Atoi(os.Args[2])
 	if err != nil || files < 0 {
 		quit(2)
+	}
+	if os.Args[1] == roleStage {
+		serveStage(files)
+		quit(3)
 	}
 	h := helperProcess{link: link{fd: helperSocket}, args: os.Args[3:], files: files}
 	h.settle()

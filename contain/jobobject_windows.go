@@ -86,15 +86,6 @@ var ntResumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumePro
 
 // spawnInto starts spec suspended, assigns it to the job, and lets it go.
 func spawnInto(job windows.Handle, spec Spec) (*leader, error) {
-	if err := spec.unconfinable(); err != nil {
-		return nil, err
-	}
-	if spec.NewSession {
-		return nil, &StartError{Step: StepConfine, Err: errors.ErrUnsupported}
-	}
-	if len(spec.Files) > 0 {
-		return nil, &StartError{Step: StepExec, Err: syscall.EWINDOWS}
-	}
 	files, null, err := spec.descriptors()
 	if err != nil {
 		return nil, &StartError{Step: StepExec, Err: bare(err)}

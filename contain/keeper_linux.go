@@ -13,7 +13,7 @@ import (
 
 // What an owner says to a keeper, and what the keeper answers under the same kind.
 const (
-	// messageStart: path, argv, environment, directory, and whether there is a leaf; with the descriptors of the working
+	// messageStart: path, argv, environment, directory, whether it leads a session, and whether there is a leaf; with the descriptors of the working
 	// directory, of the leaf if there is one, and of the streams and files. Answer: a step and an error number, or 0 and a
 	// pidfd.
 	messageStart = 's'

@@ -44,7 +44,7 @@ func (o startOrder) start() (out startOutcome) {
 		return startOutcome{err: &StartError{Step: StepDir, Err: err}}
 	}
 	defer func() { _ = unix.Chdir("/") }()
-	attr := &syscall.SysProcAttr{Setpgid: true, PidFD: &out.pidfd}
+	attr := &syscall.SysProcAttr{Setpgid: !o.spec.NewSession, Setsid: o.spec.NewSession, PidFD: &out.pidfd}
 	if o.leaf >= 0 {
 		attr.UseCgroupFD, attr.CgroupFD = true, o.leaf
 	}
@@ -91,6 +91,7 @@ func packOrder(spec Spec, leaf bool) (body packed) {
 	body.list(spec.Argv.Reveal())
 	body.list(spec.Env.Reveal())
 	body.text(spec.Dir)
+	body.number(truth(spec.NewSession))
 	body.number(truth(leaf))
 	return body
 }
@@ -100,6 +101,7 @@ func unpackSpec(body *unpacker) (spec Spec, leaf, ok bool) {
 	spec.Argv = Seal(body.list()...)
 	spec.Env = Seal(body.list()...)
 	spec.Dir = body.text()
+	spec.NewSession = body.number() != 0
 	leaf = body.number() != 0
 	return spec, leaf, !body.bad
 }

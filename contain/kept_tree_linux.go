@@ -198,9 +198,6 @@ type keptPlace struct {
 }
 
 func (p *keptPlace) start(ctx context.Context, spec Spec) (tree, error) {
-	if spec.NewSession || spec.NoNewPrivileges || spec.NoCoreDumps {
-		return nil, &StartError{Step: StepConfine, Err: errUnconfinable}
-	}
 	k, err := p.mechanism.keepers.get()
 	if err != nil {
 		p.mechanism.forgetProbe()
@@ -241,10 +238,6 @@ func (p *keptPlace) start(ctx context.Context, spec Spec) (tree, error) {
 	}
 	return t, nil
 }
-
-// errUnconfinable: what a child gets by way of the thread or process that forks it, a keeper, which forks others as
-// well, does not give yet.
-var errUnconfinable = errors.New("a keeper cannot confine one child: use another mechanism")
 
 func (p *keptPlace) refusals() int64 {
 	if p.leaves == nil || p.leaves.caps == nil {

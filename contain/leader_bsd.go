@@ -29,8 +29,8 @@ type leader struct {
 }
 
 func spawn(ctx context.Context, spec Spec, attr *syscall.SysProcAttr, _ *gate) (*leader, error) {
-	if err := spec.unconfinable(); err != nil {
-		return nil, err
+	if c := spec.Credential; c != nil {
+		attr.Credential = &syscall.Credential{Uid: c.UID, Gid: c.GID, Groups: c.Groups}
 	}
 	if spec.NewSession {
 		attr.Setsid, attr.Setpgid = true, false // the leader of a session leads a process group, too
