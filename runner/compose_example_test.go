@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/boombox-go/boombox/fake"
 	"github.com/boombox-go/boombox/runner"
@@ -53,4 +54,58 @@ func ExamplePipe() {
 	// Output:
 	// runner: stage 3 of 3: "grep" exited 1
 	//  <nil>
+}
+
+// A supervisor keeps a server running, and stops it.
+func ExampleSupervisor() {
+	r := fake.New()
+	r.OnSequence("server").Reply(fake.Exit(1)).Reply(fake.Lines("listening"), fake.Pending())
+
+	supervisor := runner.Supervisor{Backoff: runner.Backoff{First: 1}, MaxRestarts: 3}
+	s, err := supervisor.Start(context.Background(), r, runner.Command("server"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for s.Status().Restarts == 0 || s.Status().State != runner.SupervisorRunning {
+		time.Sleep(time.Millisecond) // or ask whether the server answers
+	}
+	res, err := s.Stop(context.Background())
+	fmt.Printf("%s %v %q\n", res.Outcome(), err, res.Stdout())
+	// Output: cancelled <nil> "listening\n"
+}
+
+// git wraps one tool: its arguments become methods.
+type git struct{ runner.Client }
+
+func (g git) Branch(ctx context.Context) (string, error) {
+	return g.Output(ctx, "branch", "--show-current")
+}
+
+func ExampleClient() {
+	r := fake.New()
+	r.On("git", "-C", "repo", "branch").Reply(fake.Lines("main"))
+	g := git{runner.Client{Runner: r, Base: runner.Command("git", "-C", "repo")}}
+	fmt.Println(g.Branch(context.Background()))
+	// Output: main <nil>
+}
+
+// The loop ends with the error of a run that did not succeed.
+func ExampleLines() {
+	for line, err := range runner.Lines(context.Background(), runner.Contained{}, runner.Command("sh", "-c", "echo one; echo two; exit 3")) {
+		fmt.Println(line.Text, err)
+	}
+	// Output:
+	// one <nil>
+	// two <nil>
+	//  runner: "sh" exited 3
+}
+
+// JSON asks a tool that speaks it.
+func ExampleJSON() {
+	r := fake.New()
+	r.On("tool").Reply(fake.Stdout(`{"version": "1.2"}`))
+	about, err := runner.JSON[struct{ Version string }](context.Background(), r, runner.Command("tool", "about", "--json"))
+	fmt.Println(about.Version, err)
+	// Output: 1.2 <nil>
 }
