@@ -12,11 +12,17 @@ type Child struct {
 	group  *Group
 	tree   tree
 	leader firstProcess
+	// lacks is what of the group's guarantees this tree has not, since it was adopted.
+	lacks Guarantee
 
 	// ending is held by the one Kill or Close that works, at most for its bound. Nothing else waits for it.
 	ending sync.Mutex
 	closed bool
 }
+
+// Guarantees says what holds of this tree: what [Group.Guarantees] says, but for a tree that was adopted, of which less may
+// hold.
+func (c *Child) Guarantees() Guarantee { return c.group.Guarantees() &^ c.lacks }
 
 // PID is the process id of the first process. It stays that process's own, unrecycled, until Close returns.
 func (c *Child) PID() int { return c.leader.id() }

@@ -32,6 +32,8 @@
 // and reports both; [Group.Ask] asks alone. [Group.Freeze] makes all members stand still, where the kernel freezes cgroups;
 // a frozen group refuses starts, which would block, and can be killed and closed like any other.
 //
+// [Group.Adopt] takes in a process that exists, pinned by its id and start time, with its descendants.
+//
 // No error, printer or report of this package shows a path, an argument, an environment entry or a working directory.
 //
 // # Mechanisms

@@ -44,6 +44,8 @@ type Options struct {
 type Group struct {
 	rung  Rung
 	place place
+	// required is what was asked for, caps included.
+	required Guarantee
 
 	// closer is held by the one Close that works.
 	closer sync.Mutex
@@ -68,8 +70,8 @@ func New(opts Options) (*Group, error) { return host().group(opts) }
 // that has everything required. Each mechanism is probed once, and again after it refused a group or a start.
 func Host() HostReport { return host().report() }
 
-func newGroup(r Rung, p place) *Group {
-	return &Group{rung: r, place: p, children: map[*Child]struct{}{}}
+func newGroup(r Rung, p place, required Guarantee) *Group {
+	return &Group{rung: r, place: p, required: required, children: map[*Child]struct{}{}}
 }
 
 // Mechanism says how the group holds its trees.

@@ -98,7 +98,7 @@ func (l *ladder) group(opts Options) (*Group, error) {
 			if err == nil {
 				rung.Guarantees |= opts.Limits.guarantees()
 				rung.Guarantees &^= caps &^ (opts.Limits.guarantees() | opts.Require)
-				return newGroup(rung, p), nil
+				return newGroup(rung, p, opts.Require|opts.Limits.guarantees()), nil
 			}
 			if refused, ok := errors.AsType[*LimitError](err); ok {
 				if limit == nil {

@@ -61,7 +61,7 @@ func (c *Child) describe() string {
 		state = "ended"
 	default:
 	}
-	return fmt.Sprintf("child pid %d, %s, held by %s (guarantees: %s)", c.PID(), state, c.group.Mechanism(), c.group.Guarantees())
+	return fmt.Sprintf("child pid %d, %s, held by %s (guarantees: %s)", c.PID(), state, c.group.Mechanism(), c.Guarantees())
 }
 
 // String shows process id, state, mechanism and guarantees: "child pid 4711, running, held by cgroup2 (guarantees: kill-tree)".

@@ -78,7 +78,8 @@ type ExitStatus struct {
 	Signal syscall.Signal
 	// Core says that the kernel reports a core dump.
 	Core bool
-	// Lost says that the status is not known, because somebody else in this program waited for our child.
+	// Lost says that the status is not known, because somebody else in this program waited for our child, or the process
+	// was adopted and is somebody else's child.
 	Lost bool
 	// CPU is the user and system time of the process and of the descendants that it waited for, as the kernel counts
 	// them; 0 where the system does not tell.
