@@ -214,13 +214,13 @@ func keepTexts(old, runs []runText, matchers []programMatcher) []runText {
 func (r *runText) sameContent(other *runText) bool {
 	return r.size == other.size && r.held == other.held && r.cut == other.cut &&
 		bytes.Equal(appendEnding(nil, r.end), appendEnding(nil, other.end)) &&
-		slices.Equal(r.env(), other.env()) &&
+		slices.Equal(r.env(), other.env()) && r.sameTalk(other) &&
 		bytes.Equal(r.stream(secOut), other.stream(secOut)) && bytes.Equal(r.stream(secErr), other.stream(secErr))
 }
 
 // draft is the run as it is to be written, nil when it is not to be recorded.
 func (s *recording) draft(t *take) (*draft, error) {
-	d := &draft{argv: t.argv, dir: t.dir, env: t.env, stdin: t.stdin, inherit: t.inherit}
+	d := &draft{argv: t.argv, dir: t.dir, env: t.env, stdin: t.stdin, inherit: t.inherit, interactive: t.interactive}
 	if t.failure != nil {
 		d.end.failure = t.failure
 		return d, nil
@@ -254,6 +254,12 @@ func (s *recording) draft(t *take) (*draft, error) {
 func (t *take) observed(d *draft, res *runner.Result) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.interactive {
+		d.stdin = t.stdin
+		if len(t.stdin) > MaxRun || len(t.clock.marks) > maxTurns {
+			return fmt.Errorf("%w: its conversation is longer than a cassette holds", ErrTooLarge)
+		}
+	}
 	totals := [2]int64{res.StdoutTotal(), res.StderrTotal()}
 	whole := [2]func() []byte{res.Stdout, res.Stderr}
 	truncated := [2]bool{res.StdoutTruncated(), res.StderrTruncated()}

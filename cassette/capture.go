@@ -74,7 +74,12 @@ type clock struct {
 	marks []mark
 	// grain is how finely times are kept: it grows when there are too many marks.
 	grain time.Duration
+	// talk says that input was noted: the order is then more than evidence, and no marks are joined.
+	talk bool
 }
+
+// maxTurns bounds the marks of a conversation.
+const maxTurns = 1 << 18
 
 type mark struct {
 	at     time.Duration // since the start
@@ -83,7 +88,7 @@ type mark struct {
 }
 
 func (c *clock) note(at time.Duration, id runner.StreamID, n int) {
-	if len(c.marks) >= 2*maxChunks {
+	if len(c.marks) >= 2*maxChunks && !c.talk {
 		c.coarsen()
 	}
 	c.marks = append(c.marks, mark{at, id, int64(n)})
@@ -113,7 +118,7 @@ func (c *clock) coarsen() {
 
 // tape is the arrival line of a run that took duration.
 func (c *clock) tape(duration time.Duration) tape {
-	if len(c.marks) > maxChunks {
+	if len(c.marks) > maxChunks && !c.talk {
 		c.coarsen()
 	}
 	t := tape{chunks: make([]arrival, 0, len(c.marks))}

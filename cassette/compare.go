@@ -35,7 +35,7 @@ type Change struct {
 	Old, New int
 	// Program is the base name of its program.
 	Program string
-	// Fields name what differs: outcome, stdout, stderr, environment, pipes-held, tape.
+	// Fields name what differs: outcome, stdout, stderr, environment, pipes-held, tape, and the input of a conversation.
 	Fields []string
 }
 
@@ -93,6 +93,7 @@ func (r *runText) changed(other *runText) (class Class, fields []string) {
 	}
 	a, b := r.tape(), other.tape()
 	differ(ClassTiming, "tape", slices.Equal(a.chunks, b.chunks) && a.exit == b.exit)
+	differ(ClassOutput, "input", !r.interactive || bytes.Equal(r.unmaskedInput(), other.unmaskedInput()))
 	differ(ClassOutput, "environment", slices.Equal(r.env(), other.env()))
 	for id, name := range [2]string{"stdout", "stderr"} {
 		id := runner.StreamID(id)
@@ -102,6 +103,13 @@ func (r *runText) changed(other *runText) (class Class, fields []string) {
 	differ(ClassOutcome, "pipes-held", r.held == other.held)
 	differ(ClassOutcome, "outcome", bytes.Equal(appendEnding(nil, r.end), appendEnding(nil, other.end)))
 	return class, fields
+}
+
+func (r *runText) unmaskedInput() []byte {
+	if r.masked {
+		return canonical(r.stream(secIn))
+	}
+	return r.stream(secIn)
 }
 
 // unmasked is an output stream as it is compared.

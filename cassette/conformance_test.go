@@ -2,6 +2,7 @@ package cassette_test
 
 import (
 	"context"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -20,13 +21,7 @@ var _ = Describe("Conformance", func() {
 			tb.Skip("no POSIX shell here")
 		}
 	}
-	// A cassette holds no conversation yet, and says so; see "refuses interactive input".
-	talk := map[string]string{}
-	for _, c := range runnertest.Conversations() {
-		talk[c.Name] = "a cassette holds no conversation"
-	}
 	recorded := runnertest.Harness{
-		Skip: talk,
 		Prepare: func(tb testing.TB, b runnertest.Behaviour, configure func(*runner.Cmd)) (runner.Runner, *runner.Cmd) {
 			shell(tb)
 			rec, err := cassette.NewRecorder(filepath.Join(tb.TempDir(), "x.cassette"), runner.Contained{})
@@ -45,7 +40,6 @@ var _ = Describe("Conformance", func() {
 	}
 	replayed := func(pace cassette.Pace) runnertest.Harness {
 		return runnertest.Harness{
-			Skip: talk,
 			Prepare: func(tb testing.TB, b runnertest.Behaviour, configure func(*runner.Cmd)) (runner.Runner, *runner.Cmd) {
 				shell(tb)
 				path := filepath.Join(tb.TempDir(), "x.cassette")
@@ -93,12 +87,44 @@ func record(tb testing.TB, path string, b runnertest.Behaviour, configure func(*
 			cmd.Output.Stdout.Tee = writer(func([]byte) { cancel() })
 		}
 		// A start error is a recording too, and a cancel is what was asked for: the replay shows what came of either.
-		_, _ = runner.Run(ctx, rec, cmd)
+		if b.Exchanges != nil {
+			talk(ctx, tb, rec, b, cmd)
+		} else {
+			_, _ = runner.Run(ctx, rec, cmd)
+		}
 		cancel()
 	}
 	if err := rec.Save(); err != nil {
 		tb.Fatal(err)
 	}
+}
+
+// talk holds a conversation to its end, turn by turn.
+func talk(ctx context.Context, tb testing.TB, r runner.Runner, b runnertest.Behaviour, cmd *runner.Cmd) {
+	tb.Helper()
+	said := make(chan int, 64)
+	cmd.Output.Stdout.Tee = writer(func(p []byte) { said <- len(p) })
+	p, err := r.Start(ctx, cmd)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	hear := func(n int) {
+		for n > 0 {
+			select {
+			case got := <-said:
+				n -= got
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+	hear(len(b.Stdout))
+	for _, e := range b.Exchanges {
+		_, _ = io.WriteString(p.Stdin(), e.Line+"\n")
+		hear(len(e.Answer))
+	}
+	_ = p.Stdin().Close()
+	_, _ = p.Wait(ctx)
 }
 
 // endsSoon reports whether the command's own timeouts end it in the time of a spec.

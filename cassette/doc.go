@@ -84,7 +84,7 @@
 // recorded (at a scaled pace their results tell the scaled deadline, and the status behind them is that of a kill). A run that was
 // recorded as cancelled plays until its caller gives up again. What a command did besides (files, network) does not happen.
 //
-// Input is read to its end before a command is started or replayed: there is no conversation. Of a stream that is longer than
+// Input is read to its end before a command is started or replayed. Of a stream that is longer than
 // its command keeps, a cassette may hold only the part that was kept; a command that wants more is a miss.
 //
 // # Large files
@@ -92,6 +92,15 @@
 // [Open] plays a file of 4 MiB or more before all of it is read: its runs are found, and what they are matched by; a run is checked when
 // it is played, and the whole file, checksum included, beside the first plays. What only that finds fails every later call, and the check
 // of the test: [Player.Check] and [Player.Close] wait for it. [Load] and [Parse] check all of it first, as Open does with smaller files.
+//
+// # Conversations
+//
+// A command with runner.StdinPipe is recorded with what was written to it, between which output. At replay the output that followed an
+// input comes when that input is written, however it is cut into writes; at the recorded pace, so long after. Input that differs, goes on,
+// or ends too early ends the run with a miss of class [MissInput], which names the place and shows no input; [MissError.Explain] does,
+// without secrets. Where the file has a placeholder, and with [WithMatchers], lines are compared instead of bytes: another password is
+// fine, and JSON may be spelled in another way. Waiting for output that was not there before the next input was written waits for ever:
+// record a test again when it has learned to wait.
 //
 // # Saving
 //
@@ -102,7 +111,7 @@
 // # Where it is proven
 //
 // The specs of this package hold the words above: "What is written" every byte and outcome, "Reading a file" strictness, "A
-// recorder", "A player", "A miss", "Tokens" and "Open" what their names say, "Redaction" the rules, the canaries and the final scan, "Saving" privacy, links, locks and kills at random instants
+// recorder", "A player", "A miss", "Tokens" and "Open" what their names say, "A conversation" turns and divergence, "Redaction" the rules, the canaries and the final scan, "Saving" privacy, links, locks and kills at random instants
 // (with an in-place writer that does lose files, as the control), "A large file" what is found when, "Secrets" the printers, "Conformance" that recording and replaying
 // pass the specs of runner/runnertest.
 package cassette

@@ -13,11 +13,13 @@ type draft struct {
 	env     []string
 	stdin   []byte
 	inherit bool
-	stream  [2]capture
-	end     ending
-	held    bool
-	tape    tape
-	taped   bool // an observed run has a tape even when it wrote nothing
+	// interactive says that the input is one side of a conversation, whose order the tape has.
+	interactive bool
+	stream      [2]capture
+	end         ending
+	held        bool
+	tape        tape
+	taped       bool // an observed run has a tape even when it wrote nothing
 }
 
 // capture is one output stream: what is kept of it, and which part that is.
@@ -40,12 +42,17 @@ func (d *draft) append(dst []byte, t translator) []byte {
 	if len(d.env) > 0 {
 		dst = appendEnv(dst, d.env)
 	}
-	if d.inherit {
+	arrivals := d.tape
+	switch {
+	case d.inherit:
 		dst = append(dst, "  stdin inherit\n"...)
-	} else {
+	case d.interactive:
+		var data []byte
+		data, arrivals = translateStream(capture{data: d.stdin}, inStream, arrivals, t.toFile)
+		dst = appendStream(append(dst, "  stdin interactive\n"...), "in", data)
+	default:
 		dst = appendStream(dst, "in", t.toFile(d.stdin, nil))
 	}
-	arrivals := d.tape
 	var cuts []byte
 	for id, c := range d.stream {
 		var data []byte
@@ -102,10 +109,10 @@ func translateStream(c capture, id runner.StreamID, t tape, translate func([]byt
 			end := int64(marks[0]) + outer[0]
 			marks, outer = marks[1:], outer[1:]
 			a.n, before = end-before, end
-		}
-		if a.n == 0 { // swallowed by a replacement that an earlier chunk began
-			carried = a.after
-			continue
+			if a.n == 0 { // swallowed by a replacement that an earlier chunk began
+				carried = a.after
+				continue
+			}
 		}
 		moved.chunks = append(moved.chunks, a)
 	}

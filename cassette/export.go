@@ -17,13 +17,13 @@ type Format string
 
 // The formats.
 const (
-	// Asciicast is asciicast v3: output with its times, both streams as one, for players of terminal sessions. Bytes that
+	// Asciicast is asciicast v3: output with its times, interactive input too, both streams as one, for players of terminal sessions. Bytes that
 	// are not UTF-8 become U+FFFD there; line ends become CR LF, as a terminal has them.
 	Asciicast Format = "asciicast"
 	// Txtar is a text archive: argv, stdin, stdout, stderr and outcome of each run as files. What a text archive cannot hold
 	// is quoted, in a file that ends in .quoted.
 	Txtar Format = "txtar"
-	// JSONLines is one event a line: start, in, out, err, end. Bytes that are not UTF-8 are in base64.
+	// JSONLines is one event a line: start, in, out, err, eof, end. Bytes that are not UTF-8 are in base64.
 	JSONLines Format = "jsonl"
 )
 
@@ -51,10 +51,26 @@ type chunk struct {
 	data   []byte
 }
 
-// chunks are the output of a run as it arrived, and the time from the last one to its end.
+// chunks are the output of a run as it arrived, with the input of a conversation among it, and the time from the last one to its end.
 func (r *runText) chunks() (list []chunk, exit time.Duration) {
 	s := r.script(translator{}, RealTime)
+	var pauses []time.Duration // before each turn: the script leaves them to whoever writes
+	for _, a := range r.tape().chunks {
+		if a.stream == inStream || a.stream == inClosed {
+			pauses = append(pauses, a.after)
+		}
+	}
 	for _, c := range s.Chunks {
+		switch {
+		case c.ReadsEOF:
+			list = append(list, chunk{after: pauses[0], stream: inClosed})
+			pauses = pauses[1:]
+			continue
+		case len(c.Reads) > 0:
+			list = append(list, chunk{pauses[0], inStream, c.Reads})
+			pauses = pauses[1:]
+			continue
+		}
 		if len(c.Data) == 0 {
 			exit += c.After
 			continue
@@ -80,14 +96,22 @@ func (t *Tape) asciicast(b *bytes.Buffer) {
 	for i := range p.runs {
 		r := &p.runs[i]
 		event(0, "m", fmt.Sprintf("run %d: %s", i+1, shellLine(r.argv())))
-		var torn [2][]byte
+		var torn [3][]byte
 		list, exit := r.chunks()
 		for _, c := range list {
+			if c.stream == inClosed {
+				wait += c.after
+				continue
+			}
 			data := append(torn[c.stream], c.data...)
 			whole := len(data) - tornRune(data)
 			torn[c.stream] = bytes.Clone(data[whole:])
 			text := strings.ReplaceAll(strings.ToValidUTF8(string(data[:whole]), "\ufffd"), "\n", "\r\n")
-			event(c.after, "o", strings.ReplaceAll(text, "\r\r\n", "\r\n"))
+			code, text := "o", strings.ReplaceAll(text, "\r\r\n", "\r\n")
+			if c.stream == inStream {
+				code, text = "i", strings.ReplaceAll(text, "\r\n", "\r") // as a keyboard has it
+			}
+			event(c.after, code, text)
 		}
 		wait += exit
 		if i == len(p.runs)-1 {
@@ -179,7 +203,7 @@ func (t *Tape) jsonLines(b *bytes.Buffer) {
 			}
 		}
 		_ = encoder.Encode(start)
-		if in := r.stream(secIn); len(in) > 0 {
+		if in := r.input(); len(in) > 0 {
 			e := event{Run: i + 1, Event: "in"}
 			e.setData(in)
 			_ = encoder.Encode(e)
@@ -187,8 +211,10 @@ func (t *Tape) jsonLines(b *bytes.Buffer) {
 		list, exit := r.chunks()
 		for _, c := range list {
 			ms := c.after.Milliseconds()
-			e := event{Run: i + 1, Event: [2]string{"out", "err"}[c.stream], Ms: &ms}
-			e.setData(c.data)
+			e := event{Run: i + 1, Event: [...]string{"out", "err", "in", "eof"}[c.stream], Ms: &ms}
+			if c.stream != inClosed {
+				e.setData(c.data)
+			}
 			_ = encoder.Encode(e)
 		}
 		ms := exit.Milliseconds()

@@ -18,11 +18,16 @@ type call struct {
 	dir     string
 	stdin   []byte
 	inherit bool
+	// interactive says that the input is a conversation, which is compared while it goes on. stdin is then empty.
+	interactive bool
 }
 
 // callOf is the call that cmd is, in live words.
 func callOf(cmd *runner.Cmd, stdin []byte) call {
-	return call{argv: cmd.Argv(), dir: cmd.Dir, stdin: stdin, inherit: cmd.Stdin.Kind() == runner.StdinInherit}
+	kind := cmd.Stdin.Kind()
+	return call{
+		argv: cmd.Argv(), dir: cmd.Dir, stdin: stdin, inherit: kind == runner.StdinInherit, interactive: kind == runner.StdinInteractive,
+	}
 }
 
 // inFile is the call in the words of the file: redacted, then with tokens.
@@ -56,19 +61,16 @@ func (c call) canonical() call {
 }
 
 func (c *call) equal(other *call) bool {
-	return c.inherit == other.inherit && c.dir == other.dir && bytes.Equal(c.stdin, other.stdin) &&
+	return c.inherit == other.inherit && c.interactive == other.interactive && c.dir == other.dir && bytes.Equal(c.stdin, other.stdin) &&
 		programOf(c.argv) == programOf(other.argv) && slices.Equal(c.argv[1:], other.argv[1:])
 }
 
-// readStdin reads the whole input of a command, until ctx ends. Inherited input is nobody's to read, and a file that
-// cannot be opened is the business of the start.
+// readStdin reads the whole input of a command, until ctx ends. Inherited input is nobody's to read, interactive input comes later,
+// and a file that cannot be opened is the business of the start.
 func readStdin(ctx context.Context, cmd *runner.Cmd) ([]byte, error) {
 	kind := cmd.Stdin.Kind()
-	if kind == runner.StdinInherit || kind == runner.StdinClosed {
+	if kind == runner.StdinInherit || kind == runner.StdinClosed || kind == runner.StdinInteractive {
 		return nil, nil
-	}
-	if kind == runner.StdinInteractive {
-		return nil, &runner.UnsupportedError{Program: cmd.Program(), Field: "Stdin", Reason: "a cassette holds no conversation"}
 	}
 	r, err := cmd.Stdin.Open()
 	if err != nil {
@@ -129,7 +131,18 @@ func (c *call) hash() uint64 {
 	if c.inherit {
 		h.WriteByte(2)
 	}
+	if c.interactive {
+		h.WriteByte(3)
+	}
 	return h.Sum64()
+}
+
+// input is what the run's input adds to its key.
+func (r *runText) input() []byte {
+	if r.interactive {
+		return nil
+	}
+	return r.stream(secIn)
 }
 
 // hash is what that of the run's call is, without decoding more of it than it must.
@@ -153,9 +166,12 @@ func (r *runText) hash() uint64 {
 	h.WriteByte(1)
 	r.lines(secDir, func(_, payload []byte) { writeQuoted(&h, payload) })
 	h.WriteByte(1)
-	h.Write(r.stream(secIn))
+	h.Write(r.input())
 	if r.inherit {
 		h.WriteByte(2)
+	}
+	if r.interactive {
+		h.WriteByte(3)
 	}
 	return h.Sum64()
 }
@@ -170,7 +186,7 @@ func writeQuoted(h *maphash.Hash, payload []byte) {
 
 // call is what the run is matched by.
 func (r *runText) call() call {
-	c := call{argv: r.argv(), dir: r.dir(), stdin: r.stream(secIn), inherit: r.inherit}
+	c := call{argv: r.argv(), dir: r.dir(), stdin: r.input(), inherit: r.inherit, interactive: r.interactive}
 	if r.masked {
 		return c.canonical()
 	}
@@ -183,7 +199,7 @@ func (r *runText) answers(c *call) bool {
 		recorded := r.call()
 		return recorded.equal(c)
 	}
-	if r.argc != len(c.argv) || r.inherit != c.inherit || r.size[0] != len(c.stdin) || (r.start[secDir] == 0) != (c.dir == "") {
+	if r.argc != len(c.argv) || r.inherit != c.inherit || r.interactive != c.interactive || !r.interactive && r.size[0] != len(c.stdin) || (r.start[secDir] == 0) != (c.dir == "") {
 		return false
 	}
 	same, i := true, 0

@@ -14,9 +14,10 @@ type Call struct {
 	Argv []string
 	// Dir is the working directory, "" when none was set.
 	Dir string
-	// Stdin is the input; Inherit says that it was the caller's own, which is not recorded.
-	Stdin   []byte
-	Inherit bool
+	// Stdin is the input; Inherit says that it was the caller's own, which is not recorded. Interactive says that it is a conversation: Stdin is
+	// then one line of it, or empty where the command as such is compared.
+	Stdin                []byte
+	Inherit, Interactive bool
 }
 
 // Matcher says what does not matter about the calls of a program: it turns each call into the one that is compared, the
@@ -52,7 +53,7 @@ func adapt(matchers []programMatcher, c call) call {
 		return c
 	}
 	program := programOf(c.argv)
-	public := Call{append([]string{program}, c.argv[1:]...), c.dir, c.stdin, c.inherit}
+	public := Call{append([]string{program}, c.argv[1:]...), c.dir, c.stdin, c.inherit, c.interactive}
 	for _, m := range matchers {
 		if m.program == "" || m.program == program {
 			public = m.Adapt(public)
@@ -61,7 +62,7 @@ func adapt(matchers []programMatcher, c call) call {
 	if len(public.Argv) == 0 {
 		public.Argv = []string{program}
 	}
-	return call{public.Argv, public.Dir, public.Stdin, public.Inherit}
+	return call{public.Argv, public.Dir, public.Stdin, public.Inherit, public.Interactive}
 }
 
 // namesFor are the matchers in force for a program.
@@ -105,7 +106,7 @@ func IgnoreOrder() Matcher {
 	}}
 }
 
-// IgnoreStdin lets the input be anything.
+// IgnoreStdin lets the input be anything. Of a conversation, as many lines are wanted as were recorded, whatever they say.
 func IgnoreStdin() Matcher {
 	return Matcher{Name: "IgnoreStdin", Adapt: func(c Call) Call {
 		c.Stdin, c.Inherit = nil, false
@@ -121,8 +122,8 @@ func IgnoreDir() Matcher {
 	}}
 }
 
-// JSONStdin compares the input as JSON: spaces and the order of keys do not matter. Input that is none is compared as it
-// is.
+// JSONStdin compares the input as JSON, a conversation line by line: spaces and the order of keys do not matter. Input that is
+// none is compared as it is.
 func JSONStdin() Matcher {
 	return Matcher{Name: "JSONStdin", Adapt: func(c Call) Call {
 		decoder := json.NewDecoder(bytes.NewReader(c.Stdin))

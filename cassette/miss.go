@@ -25,6 +25,8 @@ const (
 	MissExhausted MissClass = "exhausted"
 	// MissOutOfOrder: the run of this very call is there, and others come before it.
 	MissOutOfOrder MissClass = "out of order"
+	// MissInput: the run of this very call was being played, and was given other input than is recorded. Such a run is cancelled.
+	MissInput MissClass = "input diverged"
 	// MissTruncated: the run of this very call is there, and the cassette does not hold as much of its output as the
 	// command would keep.
 	MissTruncated MissClass = "truncated"
@@ -237,7 +239,7 @@ func differences(recorded, called *call) (list []Difference) {
 		}
 		list = append(list, d)
 	}
-	if recorded.inherit != called.inherit || string(recorded.stdin) != string(called.stdin) {
+	if recorded.inherit != called.inherit || recorded.interactive != called.interactive || string(recorded.stdin) != string(called.stdin) {
 		list = append(list, Difference{Field: FieldStdin, Recorded: len(recorded.stdin), Called: len(called.stdin)})
 	}
 	return list
@@ -249,6 +251,8 @@ func likelyCause(recorded, called *call, differ []Difference) string {
 	switch first := differ[0]; {
 	case recorded.inherit != called.inherit && len(differ) == 1:
 		return "one of them reads the standard input of its caller, and the other does not"
+	case recorded.interactive != called.interactive && len(differ) == 1:
+		return "one of them has interactive input, and the other does not"
 	case first.Field == FieldStdin:
 		return "only the input differs"
 	case slices.Equal(sorted(recorded.argv), sorted(called.argv)) && first.Field == FieldArgument:

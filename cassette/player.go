@@ -20,7 +20,9 @@ import (
 // A run is played once, or as often as a line "repeat" in it says; a call without a run left is a miss, a [*MissError], which the player also keeps.
 // Concurrent calls of one key are answered in the order in which they come.
 //
-// The input of a command is read to its end before the run is played. A run that was recorded as cancelled is played
+// The input of a command is read to its end before the run is played. Interactive input (runner.StdinPipe) is a conversation: what came
+// after an input is withheld until the same input is written, however it is cut into writes. Other input ends the run: its CancelError wraps
+// a [*MissError] of class [MissInput], which the player keeps. Conversations of one call are played in their order. A run that was recorded as cancelled is played
 // until it is killed, cancelled or timed out.
 type Player struct {
 	printer
@@ -94,6 +96,8 @@ func (s *playing) start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, 
 		return nil, err
 	case r.end.failure != nil:
 		return nil, r.end.failure.err(cmd.Program(), s.words)
+	case r.interactive:
+		return s.converse(ctx, cmd, c, r)
 	case s.pace == Instant && r.end.outcome != runner.Cancelled:
 		return runner.Settle(cmd, r.finished(s.words)), nil
 	}
@@ -124,7 +128,9 @@ func (s *playing) inFile(cmd *runner.Cmd, stdin []byte) (call, error) {
 // once. A deadline that ended the run when it was recorded ends it again, at the player's pace.
 func (s *playing) timed(cmd *runner.Cmd, r *runText) *runner.Cmd {
 	cmd = cmd.Clone()
-	cmd.Stdin = runner.Stdin{}
+	if !r.interactive {
+		cmd.Stdin = runner.Stdin{}
+	}
 	deadline := &cmd.Timeout
 	switch r.end.outcome {
 	case runner.IdleTimedOut:

@@ -19,7 +19,8 @@ import (
 // or removed, the input, both output streams to the last byte, and the outcome. Environment values never are, and what looks
 // like a secret is redacted when it is saved. Runs stand in the file in the order in which they were started.
 //
-// The input of a command is read to its end before the command is started. Inherited input is not recorded.
+// The input of a command is read to its end before the command is started, but for interactive input (runner.StdinPipe), of which
+// is recorded what was written, and between which output. Inherited input is not recorded.
 type Recorder struct {
 	printer
 	// A closure, since printers walk fields and would show what was recorded.
@@ -51,7 +52,9 @@ type take struct {
 	env     []string
 	stdin   []byte
 	inherit bool
-	started time.Time
+	// interactive says that stdin grows while the run goes on; mu guards it then.
+	interactive bool
+	started     time.Time
 
 	// process and failure are set when the start is over: neither of them means that it is not.
 	process *runner.Process
@@ -124,6 +127,10 @@ func (r *Recorder) Start(ctx context.Context, cmd *runner.Cmd) (*runner.Process,
 		s.guard.learnEnv(cmd.Env.Reveal())
 	}
 	tapped := cmd.Tapped(t.note)
+	if t.interactive = cmd.Stdin.Kind() == runner.StdinInteractive; t.interactive {
+		tapped = tapped.TappedStdin(t.hear)
+		t.clock.talk = true
+	}
 	if cmd.Stdin.Kind() == runner.StdinReader {
 		tapped.Stdin = runner.StdinOf(stdin)
 	}
@@ -140,7 +147,24 @@ func (t *take) note(id runner.StreamID, chunk []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.streams[id].write(chunk)
-	t.clock.note(time.Since(t.started), id, len(chunk))
+	if len(t.clock.marks) <= maxTurns {
+		t.clock.note(time.Since(t.started), id, len(chunk))
+	}
+}
+
+// hear is the tap of interactive input, nil for its end. What goes beyond the caps makes the run one that cannot be saved.
+func (t *take) hear(piece []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.clock.marks) > maxTurns || len(t.stdin) > MaxRun {
+		return
+	}
+	if at := time.Since(t.started); piece == nil {
+		t.clock.note(at, inClosed, 0)
+	} else {
+		t.stdin = append(t.stdin, piece...)
+		t.clock.note(at, inStream, len(piece))
+	}
 }
 
 // begin takes the place of a run in the order of starts.

@@ -20,27 +20,6 @@ import (
 )
 
 var _ = Describe("A recorder", func() {
-	It("refuses interactive input before anything starts, and so does a player", func(ctx context.Context) {
-		inner := fake.New()
-		rec, err := cassette.NewRecorder(tempFile(), inner)
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(rec.Close)
-		tape, err := rec.Tape()
-		Expect(err).NotTo(HaveOccurred())
-		player, err := cassette.NewPlayer(tape)
-		Expect(err).NotTo(HaveOccurred())
-		cmd := runner.Command("talk")
-		cmd.Stdin = runner.StdinPipe()
-		for _, r := range []runner.Runner{rec, player} {
-			_, err = r.Start(ctx, cmd)
-			Expect(err).To(MatchError(runner.ErrUnsupported))
-			unsupported, ok := errors.AsType[*runner.UnsupportedError](err)
-			Expect(ok).To(BeTrue())
-			Expect(unsupported.Field).To(Equal("Stdin"))
-		}
-		Expect(inner.Calls()).To(BeEmpty())
-	})
-
 	It("writes what was run, what it wrote and how it ended", func(ctx context.Context) {
 		path := tempFile()
 		inner := fake.New()

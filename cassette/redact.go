@@ -22,7 +22,8 @@ type Hooks struct {
 	Arg func(i int, arg string) string
 	// Dir changes the working directory. It is not called when none is set.
 	Dir func(dir string) string
-	// Stdin changes the whole input.
+	// Stdin changes the whole input. Of a conversation it gets the whole input when it is recorded, and each line, or
+	// the rest at the end, when it is replayed.
 	Stdin func(data []byte) []byte
 	// Output changes one whole output stream.
 	Output func(stream runner.StreamID, data []byte) []byte
@@ -252,8 +253,17 @@ func (r *redactor) draft(d *draft, allowed [2][]string) (*draft, error) {
 	}
 	c := *d
 	var err error
-	if c.argv, c.dir, c.stdin, err = r.call(d.argv, d.dir, d.stdin); err != nil {
+	stdin := d.stdin
+	if d.interactive {
+		stdin = nil
+	}
+	if c.argv, c.dir, c.stdin, err = r.call(d.argv, d.dir, stdin); err != nil {
 		return nil, err
+	}
+	if d.interactive {
+		if err := r.conversation(&c, d.stdin); err != nil {
+			return nil, err
+		}
 	}
 	for id := range c.stream {
 		s := c.stream[id]
@@ -282,6 +292,20 @@ func (r *redactor) draft(d *draft, allowed [2][]string) (*draft, error) {
 		c.end.failure = &told
 	}
 	return &c, nil
+}
+
+// conversation redacts the input of a conversation, and moves its turns along.
+func (r *redactor) conversation(c *draft, stdin []byte) error {
+	return guarded("hook", func() {
+		c.stdin, c.tape = translateStream(capture{data: stdin}, inStream, c.tape, func(data []byte, marks []int) []byte {
+			for _, h := range r.hooks {
+				if h.Stdin != nil {
+					data = moveMarks(data, h.Stdin(slices.Clip(data)), marks)
+				}
+			}
+			return r.text(data, marks, r.keepLength, nil)
+		})
+	})
 }
 
 // call redacts what is matched.

@@ -50,6 +50,9 @@ func (r *Run) Dir() string { return r.state().dir() }
 // EnvNames are the names of the environment variables that were set or removed for this run, sorted.
 func (r *Run) EnvNames() []string { return r.state().env() }
 
+// Interactive reports whether the input was a conversation: written while the run went on.
+func (r *Run) Interactive() bool { return r.state().interactive }
+
 // Stdin is what the run was given to read; false when it had our own standard input, which is not recorded.
 func (r *Run) Stdin() ([]byte, bool) {
 	s := r.state()

@@ -53,9 +53,12 @@ func (r *runText) add(line []byte) (section, string) {
 		_, problem := parseNames(payload)
 		return secEnv, problem
 	case "stdin":
-		r.inherit = true
-		if string(payload) != "inherit" {
-			return secIn, `want "stdin inherit"`
+		r.inherit, r.interactive = string(payload) == "inherit", string(payload) == "interactive"
+		switch {
+		case r.start[secIn] != 0:
+			return secIn, "stdin line behind other input"
+		case !r.inherit && !r.interactive:
+			return secIn, `want "stdin inherit" or "stdin interactive"`
 		}
 		return secIn, ""
 	case "pipes-held":
@@ -169,10 +172,22 @@ func (r *runText) addCut(payload string) string {
 }
 
 func (r *runText) addTape(payload []byte) string {
-	var sums [2]int64
-	_, problem := eachArrival(payload, func(a arrival) { sums[a.stream] += a.n })
-	if problem == "" && (sums[0] != r.total(runner.Stdout) || sums[1] != r.total(runner.Stderr)) {
+	var sums [4]int64
+	closed, late := 0, false
+	_, problem := eachArrival(payload, func(a arrival) {
+		sums[a.stream] += a.n
+		if late = late || closed > 0 && a.stream == inStream; a.stream == inClosed {
+			closed++
+		}
+	})
+	switch {
+	case problem != "":
+	case sums[0] != r.total(runner.Stdout) || sums[1] != r.total(runner.Stderr) || r.interactive && sums[inStream] != int64(r.size[0]):
 		problem = "tape whose byte counts are not those of the streams"
+	case !r.interactive && sums[inStream]+int64(closed) > 0:
+		problem = "tape with input, in a run whose input is not interactive"
+	case late || closed > 1:
+		problem = "tape with input behind the end of the input"
 	}
 	return problem
 }
@@ -195,6 +210,10 @@ func (r *runText) finish() (problem string) {
 		return "run without an outcome"
 	case r.end.failure != nil && (r.start[secOut]|r.start[secErr]|r.start[secHeld]|r.start[secCut]|r.start[secTape]) != 0:
 		return "run that was never started, with output"
+	case r.interactive && r.end.failure == nil && r.start[secTape] == 0:
+		return "interactive input without a tape, which has its order"
+	case r.interactive && r.end.failure != nil && r.size[0] != 0:
+		return "run that was never started, with interactive input"
 	}
 	return ""
 }

@@ -26,8 +26,18 @@ func (r *runText) script(t translator, pace Pace) fake.Script {
 		c.data, arrivals = translateStream(c, runner.StreamID(id), arrivals, t.toLive)
 		streams[id] = c
 	}
+	input := r.talk(&arrivals, t)
 	for _, a := range arrivals.chunks {
 		wait := pace.wait(a.after)
+		switch a.stream {
+		case inStream:
+			s.Chunks = append(s.Chunks, fake.Chunk{Reads: input[:a.n:a.n]})
+			input = input[a.n:]
+			continue
+		case inClosed:
+			s.Chunks = append(s.Chunks, fake.Chunk{ReadsEOF: true})
+			continue
+		}
 		for a.n > 0 {
 			data := streams[a.stream].take(a.n)
 			s.Chunks = append(s.Chunks, fake.Chunk{After: wait, Stream: a.stream, Data: data})

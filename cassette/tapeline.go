@@ -16,6 +16,12 @@ type tape struct {
 	exit time.Duration
 }
 
+// What stands on the tape of a conversation besides its output: what was written to the child, and that its input was closed.
+const (
+	inStream runner.StreamID = 2 + iota
+	inClosed
+)
+
 // arrival is one chunk: after counts from the one before it.
 type arrival struct {
 	after  time.Duration
@@ -32,12 +38,10 @@ const maxChunks = 4096
 func appendTape(dst []byte, t tape) []byte {
 	dst = append(dst, "  tape"...)
 	for _, c := range t.chunks {
-		kind := byte('o')
-		if c.stream == runner.Stderr {
-			kind = 'e'
+		dst = append(appendMillis(append(dst, ' '), c.after), "oeic"[c.stream])
+		if c.stream != inClosed {
+			dst = strconv.AppendInt(dst, c.n, 10)
 		}
-		dst = append(appendMillis(append(dst, ' '), c.after), kind)
-		dst = strconv.AppendInt(dst, c.n, 10)
 	}
 	return append(appendMillis(append(dst, ' '), t.exit), "x\n"...)
 }
@@ -72,6 +76,19 @@ func eachArrival(payload []byte, fn func(arrival)) (exit time.Duration, problem 
 			a.stream = runner.Stdout
 		case 'e':
 			a.stream = runner.Stderr
+		case 'i':
+			a.stream = inStream
+		case 'c':
+			a.stream = inClosed
+			fn(a)
+			if len(rest1) == 0 || rest1[0] != ' ' {
+				if len(rest1) > 0 {
+					return 0, bad
+				}
+				return 0, ""
+			}
+			rest = rest1[1:]
+			continue
 		default:
 			return 0, bad
 		}

@@ -40,8 +40,10 @@ type runText struct {
 	argc int
 	// inherit says that the run read our own standard input, which was not recorded.
 	inherit bool
-	end     ending
-	held    bool
+	// interactive says that the input is one side of a conversation: the tape has its order.
+	interactive bool
+	end         ending
+	held        bool
 	// repeat is how often the run answers: 0 means once, -1 without end. optional says that it need not be played.
 	repeat   int32
 	optional bool
@@ -66,6 +68,9 @@ func (r *runText) section(s section) []byte {
 	from := r.start[s]
 	if from == 0 {
 		return nil
+	}
+	if s == secIn && r.interactive {
+		from += int32(len("  stdin interactive\n"))
 	}
 	for next := s + 1; next < sections; next++ {
 		if to := r.start[next]; to != 0 {

@@ -43,19 +43,22 @@ func (e *InputError) Is(target error) bool { return target == ErrInput }
 type conversation struct {
 	program string
 	// want is all that the script reads; free: it reads nothing, and takes anything.
-	want []byte
-	free bool
-	note func(piece []byte)
+	want  []byte
+	free  bool
+	alike func(want, got []byte) bool
+	note  func(piece []byte)
 
-	mu      sync.Mutex
-	seen    int
+	mu   sync.Mutex
+	seen int
+	// line is what was written of a line that is not complete, where lines are compared.
+	line    []byte
 	closed  bool
 	changed chan struct{} // closed, and replaced, at every change
 }
 
-func converse(program string, chunks []Chunk, note func([]byte)) *conversation {
-	c := &conversation{program: program, free: true, note: note, changed: make(chan struct{})}
-	for _, chunk := range chunks {
+func converse(program string, s Script, note func([]byte)) *conversation {
+	c := &conversation{program: program, free: s.Mismatch == nil, alike: s.Alike, note: note, changed: make(chan struct{})}
+	for _, chunk := range s.Chunks {
 		c.want = append(c.want, chunk.Reads...)
 		c.free = c.free && !chunk.gated()
 	}
@@ -66,6 +69,12 @@ func converse(program string, chunks []Chunk, note func([]byte)) *conversation {
 func (c *conversation) write(piece []byte) *InputError {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closed {
+		return nil
+	}
+	if c.alike != nil && !c.free {
+		return c.writeLines(piece)
+	}
 	rest := c.want[c.seen:]
 	wrong := &InputError{Program: c.program, At: c.seen, Want: len(c.want), Closed: piece == nil}
 	switch {
@@ -79,11 +88,51 @@ func (c *conversation) write(piece []byte) *InputError {
 		}
 		return wrong
 	}
-	c.seen += len(piece)
-	c.closed = c.closed || piece == nil
+	c.advance(len(piece), piece == nil)
+	return nil
+}
+
+// advance notes how much more of what is read has been written; c.mu is held.
+func (c *conversation) advance(n int, closed bool) {
+	c.seen += n
+	c.closed = c.closed || closed
 	close(c.changed)
 	c.changed = make(chan struct{})
-	return nil
+}
+
+// writeLines is write where lines are compared. Of a line that is not complete, only what is equal is known to be right.
+func (c *conversation) writeLines(piece []byte) *InputError {
+	c.line = append(c.line, piece...)
+	for {
+		start := 1 + bytes.LastIndexByte(c.want[:c.seen], '\n') // of the line that is being written
+		want := c.want[start:]
+		if i := bytes.IndexByte(want, '\n'); i >= 0 {
+			want = want[:i+1]
+		}
+		wrong := &InputError{Program: c.program, At: start, Want: len(c.want), Closed: piece == nil}
+		end := 1 + bytes.IndexByte(c.line, '\n')
+		switch {
+		case end == 0 && piece != nil:
+			if len(c.line) > 0 && len(want) == 0 {
+				return wrong
+			}
+			if n := start + len(c.line) - c.seen; n > 0 && bytes.HasPrefix(want, c.line) {
+				c.advance(n, false)
+			}
+			return nil
+		case end == 0:
+			if len(c.line) == 0 && len(want) > 0 || len(c.line) > 0 && !c.alike(want, c.line) || start+len(want) < len(c.want) {
+				return wrong
+			}
+			c.line = nil
+			c.advance(len(c.want)-c.seen, true)
+			return nil
+		case len(want) == 0 || !c.alike(want, c.line[:end]):
+			return wrong
+		}
+		c.line = c.line[end:]
+		c.advance(start+len(want)-c.seen, false)
+	}
 }
 
 // await waits until as many bytes were written, and the input is closed where that is wanted. It reports false when over

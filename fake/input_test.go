@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -131,4 +132,32 @@ var _ = Describe("interactive input of a scripted run", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(res.Outcome()).To(Equal(runner.TimedOut))
 	})
+
+	DescribeTable("is compared line by line where the script says how",
+		func(ctx SpecContext, right bool, pieces ...string) {
+			fold := func(s []byte) string { return strings.ToLower(string(s)) }
+			script := fake.Script{
+				Chunks: []fake.Chunk{{Reads: []byte("One\nTwo\n")}, {Reads: []byte("rest")}, {ReadsEOF: true, Data: []byte("all")}},
+				Alike:  func(want, got []byte) bool { return fold(want) == fold(got) },
+			}
+			r := fake.New()
+			r.On("talk").Reply(fake.Scripted(script))
+			res, err := tell(ctx, r, pieces...)
+			if !right {
+				Expect(err).To(MatchError(fake.ErrInput))
+				return
+			}
+			Expect(err).NotTo(HaveOccurred())
+			Expect(string(res.Stdout())).To(Equal("all"))
+		},
+		Entry("equal", true, "One\nTwo\nrest"),
+		Entry("alike", true, "ONE\ntwo\nREST"),
+		Entry("alike and cut", true, "O", "NE\ntW", "o\n", "RE", "ST"),
+		Entry("equal and cut", true, "O", "ne", "\nTwo\nre", "st"),
+		Entry("other", false, "One\nThree\nrest"),
+		Entry("too short", false, "one\ntwo\n"),
+		Entry("cut short", false, "one\ntw"),
+		Entry("too long", false, "one\ntwo\nrest\nmore\n"),
+		Entry("another rest", false, "one\ntwo\nrust"),
+	)
 })

@@ -55,6 +55,9 @@ type Script struct {
 	// Mismatch, if not nil, is told of interactive input that is not what the chunks read, and says what the run is
 	// cancelled with. By default it is the [*InputError].
 	Mismatch func(*InputError) error
+	// Alike, if not nil, compares what is written with what the chunks read, line by line instead of byte by byte: want and got are one
+	// line each, with its end, or the rest where the input is closed without one. It is called by one goroutine at a time.
+	Alike func(want, got []byte) bool
 	// Replayed marks the Result as one of a recording.
 	Replayed bool
 }
@@ -131,7 +134,7 @@ func play(ctx context.Context, cmd *runner.Cmd, s Script, note func(piece []byte
 	}
 	var input *conversation
 	if cmd.Stdin.Kind() == runner.StdinInteractive {
-		input = converse(cmd.Program(), s.Chunks, note)
+		input = converse(cmd.Program(), s, note)
 	} else if s.instant() {
 		return runner.Settle(cmd, s.finished()), nil
 	}
