@@ -179,7 +179,8 @@ func parseFailure(text string) (*startFailure, string) {
 	kind, rest, more := strings.Cut(text, " ")
 	f := &startFailure{kind: runner.StartKind(kind)}
 	switch f.kind {
-	case runner.StartNotFound, runner.StartNotExecutable, runner.StartBadDir, runner.StartBadStdin, runner.StartOther:
+	case runner.StartNotFound, runner.StartNotExecutable, runner.StartBadDir, runner.StartBadStdin,
+		runner.StartBadOutput, runner.StartOther:
 	default:
 		return nil, "unknown kind of start error"
 	}

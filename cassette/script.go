@@ -76,6 +76,14 @@ func (r *runText) finished(t translator) runner.Finished {
 			*stream = append(*stream, filler...)
 		}
 	}
+	// Where a token stands for more or less than it does here, the order is not known any more.
+	if n := int64(len(f.Stdout)); n > 0 && n == r.total(runner.Stdout) {
+		if n := int64(len(f.Stderr)); n > 0 && n == r.total(runner.Stderr) {
+			for _, a := range r.tape().chunks {
+				f.Arrival = append(f.Arrival, runner.Span{Stream: a.stream, Bytes: a.n})
+			}
+		}
+	}
 	return f
 }
 

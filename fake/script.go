@@ -72,6 +72,15 @@ func (s Script) clone() Script {
 	return s
 }
 
+// merged is the script of a child whose streams are one.
+func (s Script) merged() Script {
+	s = s.clone()
+	for i := range s.Chunks {
+		s.Chunks[i].Stream = runner.Stdout
+	}
+	return s
+}
+
 // outcome is the scripted outcome, with the default in place.
 func (s Script) outcome() runner.Outcome {
 	if s.Outcome == (runner.Outcome{}) {
@@ -114,6 +123,12 @@ func (s Script) finished() runner.Finished {
 			f.Stdout = append(f.Stdout, c.Data...)
 		}
 	}
+	if len(f.Stdout) == 0 || len(f.Stderr) == 0 {
+		return f
+	}
+	for _, c := range s.Chunks {
+		f.Arrival = append(f.Arrival, runner.Span{Stream: c.Stream, Bytes: int64(len(c.Data))})
+	}
 	return f
 }
 
@@ -137,6 +152,9 @@ func play(ctx context.Context, cmd *runner.Cmd, s Script, note func(piece []byte
 		input = converse(cmd.Program(), s, note)
 	} else if s.instant() {
 		return runner.Settle(cmd, s.finished()), nil
+	}
+	if cmd.Output.Merge {
+		s = s.merged()
 	}
 	started := time.Now()
 	return runner.Attach(cmd, perform(s.clone(), input, started), started), nil

@@ -79,6 +79,19 @@ func (a *arbiter) overflow() {
 	}
 }
 
+// fail records that the run cannot be kept as it was asked for, for that cause. Like an overflow it is as old as the
+// bytes that show it, and replaces a natural end.
+func (a *arbiter) fail(cause error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.outcome == (Outcome{}):
+		a.record(Cancelled, cause)
+	case a.outcome.natural() && !a.closed:
+		a.outcome, a.cause = Cancelled, cause
+	}
+}
+
 // recordEnd records the child's own end, if it has ended.
 func (a *arbiter) recordEnd() bool {
 	status, ended := a.poll()

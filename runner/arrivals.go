@@ -23,6 +23,22 @@ func (a *arrivals) add(id StreamID, n int) {
 	}
 }
 
+// merged is both streams as one.
+func (a *arrivals) merged(stdout, stderr []byte) []byte {
+	if len(stderr) == 0 {
+		return stdout
+	}
+	whole := func(id StreamID, b []byte) captured {
+		n := int64(len(b))
+		return captured{id: id, chunks: [][]byte{b}, held: n, total: n, offered: n}
+	}
+	all := make([]byte, 0, len(stdout)+len(stderr))
+	for _, p := range a.replay(whole(Stdout, stdout), whole(Stderr, stderr)) {
+		all = append(all, p.data...)
+	}
+	return all
+}
+
 // replay puts what was kept of both streams into the order of its arrival, and says where something is missing.
 func (a *arrivals) replay(stdout, stderr captured) (queue []piece) {
 	stdout.chunks, stderr.chunks = slices.Clone(stdout.chunks), slices.Clone(stderr.chunks)

@@ -21,6 +21,7 @@ const discardBacklog = 256 << 10
 type sink struct {
 	policy Policy
 	max    int64
+	lines  lineCap
 	// chunks hold what is kept, and for Tail up to one chunk more than max.
 	chunks [][]byte
 	held   int64
@@ -36,7 +37,13 @@ type sink struct {
 	one [1][]byte
 }
 
-func (s *sink) init(stream Stream) { s.policy, s.max = stream.Policy, stream.max() }
+func (s *sink) init(stream Stream) {
+	s.policy, s.max = stream.Policy, stream.max()
+	s.lines.framing, s.lines.most = stream.Framing, stream.MaxLines
+}
+
+// heads reports whether the first of the stream is kept, up to a cap.
+func (s *sink) heads() bool { return s.policy == Fail || s.policy == Head }
 
 // keeps reports whether any further byte can be kept.
 func (s *sink) keeps() bool {
@@ -46,7 +53,7 @@ func (s *sink) keeps() bool {
 	case Tail:
 		return s.max > 0
 	default:
-		return s.held < s.max
+		return s.held < s.max && !s.lines.passed
 	}
 }
 
@@ -83,9 +90,23 @@ func (s *sink) push(chunk []byte) {
 	s.chunks = append(s.chunks, chunk)
 }
 
-// wrote takes the first n bytes of the last room, and returns them.
+// wrote takes the first n bytes of the last room, which were read from the stream, and returns them.
 func (s *sink) wrote(n int) []byte {
 	s.total += int64(n)
+	return s.took(n)
+}
+
+// put takes b, which is not what was read, by copying it.
+func (s *sink) put(b []byte) {
+	for len(b) > 0 {
+		n := copy(s.room(), b)
+		s.took(n)
+		b = b[n:]
+	}
+}
+
+// took takes the first n bytes of the last room, and returns them.
+func (s *sink) took(n int) []byte {
 	if !s.keeps() {
 		s.offered += int64(n)
 		read := s.scratch[:n:n]
@@ -97,7 +118,7 @@ func (s *sink) wrote(n int) []byte {
 	end := len(s.chunks) - 1
 	last := s.chunks[end]
 	read := last[len(last) : len(last)+n : len(last)+n]
-	s.chunks[end] = last[:len(last)+s.admit(n)]
+	s.chunks[end] = last[:len(last)+s.admit(read)]
 	s.drop()
 	return read
 }
@@ -113,16 +134,17 @@ func (s *sink) add(b []byte) {
 		s.offered += excess
 		b = b[excess:]
 	}
-	n := s.admit(len(b))
+	n := s.admit(b)
 	s.push(b[:n:n])
 	s.drop()
 }
 
-// admit counts n more bytes as held, or as many as the cap lets in.
-func (s *sink) admit(n int) int {
+// admit counts b as held, or as many of its bytes as the caps let in.
+func (s *sink) admit(b []byte) int {
+	n := len(b)
 	s.offered += int64(n)
-	if s.policy == Fail || s.policy == Head {
-		n = int(min(int64(n), s.max-s.held))
+	if s.heads() {
+		n = s.lines.admit(b[:min(int64(n), s.max-s.held)])
 	}
 	s.held += int64(n)
 	return n
@@ -143,18 +165,23 @@ func (s *sink) drop() {
 }
 
 // overflowed reports whether the stream passed a cap that fails the run.
-func (s *sink) overflowed() bool { return s.policy == Fail && s.total > s.max }
+func (s *sink) overflowed() bool { return s.policy == Fail && (s.total > s.max || s.lines.passed) }
 
 // lend hands out what is kept so far. The sink may go on.
 func (s *sink) lend(id StreamID) captured {
 	s.lent = true
 	c := captured{
-		id: id, policy: s.policy, max: s.max, chunks: s.chunks, held: s.held, total: s.total, offered: s.offered,
+		id: id, max: s.max, chunks: s.chunks, held: s.held, total: s.total, offered: s.offered,
+		overflowed: s.overflowed(),
 	}
-	if excess := s.held - s.max; s.policy == Tail && excess > 0 {
-		c.chunks = slices.Clone(c.chunks)
-		c.chunks[0] = c.chunks[0][excess:]
-		c.held = s.max
+	if s.lines.passed {
+		c.maxLines = s.lines.most
+	}
+	if s.policy == Tail {
+		c.keepLast(s.max)
+	}
+	if s.policy == Tail && s.lines.most > 0 {
+		c.keepLast(lastLines(c.chunks, s.lines.framing, s.lines.most))
 	}
 	if s.policy == Tail || s.policy == Discard {
 		c.begin = c.offered - c.held
@@ -173,19 +200,37 @@ func (s *sink) finish(id StreamID) captured {
 // captured is what was kept of one stream of a run that is over.
 type captured struct {
 	id     StreamID
-	policy Policy
 	max    int64
 	chunks [][]byte
 	held   int64
 	total  int64
 	// begin is where what was kept begins among the offered bytes.
 	begin, offered int64
+	// overflowed: it passed a cap that fails the run; maxLines is that cap, if it is one of lines.
+	overflowed bool
+	maxLines   int64
 	// partial says that the stream was given up before its end.
 	partial bool
 }
 
-func (c *captured) truncated() bool  { return c.partial || c.held < c.total }
-func (c *captured) overflowed() bool { return c.policy == Fail && c.total > c.max }
+func (c *captured) truncated() bool { return c.partial || c.held < c.offered }
+
+// keepLast drops what is before the last n bytes. The chunks may be in use elsewhere.
+func (c *captured) keepLast(n int64) {
+	excess := c.held - n
+	if excess <= 0 {
+		return
+	}
+	c.held = n
+	c.chunks = slices.Clone(c.chunks)
+	for excess > 0 && excess >= int64(len(c.chunks[0])) {
+		excess -= int64(len(c.chunks[0]))
+		c.chunks = c.chunks[1:]
+	}
+	if excess > 0 {
+		c.chunks[0] = c.chunks[0][excess:]
+	}
+}
 
 func (c *captured) bytes() []byte {
 	b := make([]byte, 0, c.held)

@@ -130,6 +130,9 @@ func (c *Cmd) Validate() error {
 			return c.invalid("Output", StreamID(id).String()+" has "+reason)
 		}
 	}
+	if c.Output.Merge && !c.Output.Stderr.isZero() {
+		return c.invalid("Output", "with Merge nothing comes as stderr, which has settings")
+	}
 	if reason := c.Env.invalid(); reason != "" {
 		return c.invalid("Env", reason)
 	}

@@ -70,6 +70,8 @@ type launch struct {
 	linkIn, linkOut *os.File
 	// given are the child's ends of the pipes, and its input file.
 	given []*os.File
+	// files are those that the output goes to.
+	files outputFiles
 }
 
 func (l *launch) start(ctx context.Context, require contain.Guarantee) (*Process, error) {
@@ -91,6 +93,10 @@ func (l *launch) start(ctx context.Context, require contain.Guarantee) (*Process
 	if err := l.wire(&spec); err != nil {
 		return nil, err
 	}
+	// Last, so that a start that fails earlier leaves no new file.
+	if l.files, err = openFiles(l.cmd); err != nil {
+		return nil, err
+	}
 	// The child may have run for a while when Start returns; the command's deadlines count that too.
 	started := time.Now()
 	child, err := l.group.Start(ctx, spec)
@@ -101,10 +107,12 @@ func (l *launch) start(ctx context.Context, require contain.Guarantee) (*Process
 	if l.in != nil {
 		l.in.start()
 	}
-	return Attach(l.cmd, &realBackend{
+	files := l.files
+	l.files = outputFiles{}
+	return attach(l.cmd, &realBackend{
 		child: child, group: l.group, private: l.private, in: l.in, stdin: l.stdin, outputs: l.outputs,
 		piped: l.linkOut != nil,
-	}, started), nil
+	}, started, files), nil
 }
 
 // admit finds the group, or refuses.
@@ -147,6 +155,9 @@ func (l *launch) wire(spec *contain.Spec) (err error) {
 	spec.Stdout, spec.Stderr = l.given[Stdout], l.given[Stderr]
 	if l.linkOut != nil {
 		spec.Stdout = l.linkOut // what we read ends at once
+	}
+	if l.cmd.Output.Merge {
+		spec.Stderr = spec.Stdout
 	}
 	if l.linkIn != nil {
 		spec.Stdin = l.linkIn
@@ -213,6 +224,7 @@ func (l *launch) letGo() {
 // undo closes everything. No child was started, and nothing of the input was taken.
 func (l *launch) undo() error {
 	l.letGo()
+	l.files.undo()
 	for _, r := range l.outputs {
 		if r != nil {
 			_ = r.Close()

@@ -46,7 +46,9 @@ const (
 	StartBadDir        StartKind = "bad-dir"
 	// StartBadStdin: the file of [StdinFrom] cannot be opened.
 	StartBadStdin StartKind = "bad-stdin"
-	StartOther    StartKind = "other"
+	// StartBadOutput: the file of a [Stream] cannot be opened.
+	StartBadOutput StartKind = "bad-output"
+	StartOther     StartKind = "other"
 )
 
 // phrase is the kind in words.
@@ -60,6 +62,8 @@ func (k StartKind) phrase() string {
 		return "working directory cannot be used"
 	case StartBadStdin:
 		return "input file cannot be opened"
+	case StartBadOutput:
+		return "output file cannot be opened"
 	default:
 		return "start failed"
 	}
@@ -216,7 +220,10 @@ func (e *ExitError) Error() string {
 	case KindOverflowed:
 		s += "was ended because its output passed a cap"
 		for _, c := range [...]*captured{&r.stdout, &r.stderr} {
-			if c.overflowed() {
+			switch {
+			case c.overflowed && c.maxLines > 0:
+				s += fmt.Sprintf(" (%d lines on %s)", c.maxLines, c.id)
+			case c.overflowed:
 				s += fmt.Sprintf(" (%d bytes on %s)", c.max, c.id)
 			}
 		}

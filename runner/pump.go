@@ -32,6 +32,14 @@ type pump struct {
 	feed   *feed
 	// lines is how the stream is cut into lines.
 	lines splitter
+	// shape is nil when the stream is kept as it is. raw is read into when it is not.
+	shape *shaper
+	raw   []byte
+	file  fileWriter
+	// filed: the stream has a file.
+	filed bool
+	// fail is called when the file cannot be written.
+	fail func(error)
 	// overflow is called when the sink passes a cap that fails the run, fed after each chunk that is dealt with, over
 	// once, when the pump has ended by itself. fed may be nil.
 	overflow, fed, over func()
@@ -65,11 +73,23 @@ func (p *pump) run() {
 		if len(chunk) == 0 {
 			continue
 		}
+		if p.shape != nil {
+			p.keep(p.shape.feed(chunk))
+		} else {
+			p.store(chunk)
+		}
 		p.tee.feed(chunk)
 		p.feed.pace(p.id)
 		if p.fed != nil {
 			p.fed()
 		}
+	}
+	if p.shape != nil {
+		p.keep(p.shape.flush())
+	}
+	p.tee.end()
+	if err := p.file.close(); err != nil {
+		p.fail(err)
 	}
 	if p.finish() {
 		_ = p.reader.Close()
@@ -86,7 +106,43 @@ func (p *pump) enter() (room []byte, ok bool) {
 		return nil, false
 	}
 	p.turn(true)
-	return p.sink.room(), true
+	if p.shape == nil {
+		return p.sink.room(), true
+	}
+	if p.raw == nil {
+		p.raw = make([]byte, rawChunk)
+	}
+	return p.raw, true
+}
+
+// rawChunk is how much is read at once of a stream that is not kept as it is, in bytes.
+const rawChunk = 32 << 10
+
+// keep takes what the shaper made of a chunk.
+func (p *pump) keep(b []byte) {
+	p.mu.Lock()
+	abandoned := p.abandoned
+	over := false
+	if !abandoned {
+		before := p.sink.overflowed()
+		p.sink.put(b)
+		over = !before && p.sink.overflowed()
+		p.feed.push(p.id, b)
+	}
+	p.mu.Unlock()
+	if over {
+		p.overflow()
+	}
+	if !abandoned {
+		p.store(b)
+	}
+}
+
+// store writes to the stream's file.
+func (p *pump) store(b []byte) {
+	if err := p.file.write(b); err != nil {
+		p.fail(err)
+	}
 }
 
 // turn notes what the pump is at. The caller holds mu.
@@ -107,9 +163,14 @@ func (p *pump) leave(n int, err error) (chunk []byte, over bool) {
 	}
 	if n > 0 {
 		before := p.sink.overflowed()
-		chunk = p.sink.wrote(n)
+		if p.shape != nil {
+			p.sink.total += int64(n)
+			chunk = p.raw[:n]
+		} else {
+			chunk = p.sink.wrote(n)
+			p.feed.push(p.id, chunk)
+		}
 		over = !before && p.sink.overflowed()
-		p.feed.push(p.id, chunk)
 	}
 	if err != nil {
 		p.atEnd = true
@@ -222,7 +283,7 @@ func (p *pump) giveUp() bool {
 var longAgo = time.Unix(1, 0)
 
 // salvage takes what an abandoned pump has left in its stream. The pump's own goroutine is with an onlooker, and
-// touches neither the reader nor the sink any more.
+// touches neither the reader nor the sink any more. Where lines are redacted, what is left cannot be, and is dropped.
 func (p *pump) salvage() {
 	if !p.giveUp() {
 		return
@@ -230,15 +291,30 @@ func (p *pump) salvage() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
-		n, err := p.reader.Read(p.sink.room())
-		if n > 0 {
+		room := p.raw
+		if p.shape == nil {
+			room = p.sink.room()
+		}
+		n, err := p.reader.Read(room)
+		switch {
+		case n > 0 && p.shape == nil:
 			p.feed.push(p.id, p.sink.wrote(n))
+		case n > 0:
+			p.sink.total += int64(n)
 		}
 		if err != nil {
-			p.partial = err != io.EOF
+			p.partial = err != io.EOF || p.shape != nil
 			return
 		}
 	}
+}
+
+// onlookerErr is what went wrong with whoever looked on, of a pump that has ended by itself.
+func (p *pump) onlookerErr() error {
+	if p.tee.err == nil && p.shape != nil {
+		return p.shape.err
+	}
+	return p.tee.err
 }
 
 // captured is what the stream came to. The pump is done, or abandoned.

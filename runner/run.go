@@ -52,6 +52,16 @@ type run struct {
 // decided, and closes backend last. It starts one goroutine for each stream and one more; all end before the Process is
 // settled, but for one that a Tee or a foreign reader does not let go.
 func Attach(cmd *Cmd, backend Backend, started time.Time) *Process {
+	files, err := openFiles(cmd)
+	p := attach(cmd, backend, started, files)
+	if err != nil {
+		p.live().fail(err)
+	}
+	return p
+}
+
+// attach is Attach with the files of cmd open, which it takes over.
+func attach(cmd *Cmd, backend Backend, started time.Time, files outputFiles) *Process {
 	r := &run{
 		program: cmd.Program(),
 		backend: backend,
@@ -79,7 +89,11 @@ func Attach(cmd *Cmd, backend Backend, started time.Time) *Process {
 		p.id, p.feed = StreamID(id), &r.feed
 		p.sink.init(s)
 		p.lines.init(p.id, &s)
-		p.tee.id, p.tee.w, p.tee.tap = StreamID(id), s.Tee, taps
+		p.tee.init(p.id, &s, taps)
+		p.shape = newShaper(p.id, &s)
+		p.file = fileWriter{r.program, p.id, files[id].file}
+		p.filed = files[id].file != nil
+		p.fail = r.arbiter.fail
 		p.overflow = r.arbiter.overflow
 		p.over = func() { r.pumped <- struct{}{} }
 		if r.idle > 0 {
@@ -235,11 +249,16 @@ func (r *run) settle(res result) {
 		if p.sink.overflowed() {
 			r.overflow()
 		}
-		err := p.tee.err
+		var err error
 		if p.abandoned {
 			p.tee.off.Store(true)
 			r.feed.end(p.id)
-			err = teeError(StreamID(i), errTeeStuck)
+			err = teeError(p.id, errTeeStuck)
+			if p.filed {
+				r.fail(p.file.failed(errTeeStuck))
+			}
+		} else {
+			err = p.onlookerErr()
 		}
 		if res.teeErr == nil {
 			res.teeErr = err

@@ -1,7 +1,10 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"slices"
 	"time"
 )
 
@@ -27,14 +30,22 @@ func Settle(cmd *Cmd, run Finished) *Process {
 	r.timeout, r.idle = cmd.Timeout, cmd.IdleTimeout
 	r.duration, r.settled = run.Duration, run.Duration
 	r.pipesHeld, r.replayed, r.teardown = run.PipesHeld, run.Replayed, run.Teardown
-	taps := newTaps(cmd.taps)
 	r.order.spans = run.Arrival
 	for id, s := range [...]*Stream{Stdout: &cmd.Output.Stdout, Stderr: &cmd.Output.Stderr} {
 		r.lines[id].init(StreamID(id), s)
 	}
-	r.stdout = settleStream(r, Stdout, &cmd.Output.Stdout, run.Stdout, taps)
-	r.stderr = settleStream(r, Stderr, &cmd.Output.Stderr, run.Stderr, taps)
-	if r.outcome.natural() && (r.stdout.overflowed() || r.stderr.overflowed()) {
+	if cmd.Output.Merge {
+		run.Stdout, run.Stderr = r.order.merged(run.Stdout, run.Stderr), nil
+		r.order.spans = nil
+	}
+	files, err := openFiles(cmd)
+	if err != nil {
+		r.fail(err)
+	}
+	taps := newTaps(cmd.taps)
+	r.stdout = r.stream(Stdout, &cmd.Output.Stdout, run.Stdout, taps, files[Stdout].file)
+	r.stderr = r.stream(Stderr, &cmd.Output.Stderr, run.Stderr, taps, files[Stderr].file)
+	if r.outcome.natural() && (r.stdout.overflowed || r.stderr.overflowed) {
 		r.outcome = Overflowed
 	}
 	s.sealed.open = r.self
@@ -46,17 +57,39 @@ func Settle(cmd *Cmd, run Finished) *Process {
 	return &s.process
 }
 
-func settleStream(r *result, id StreamID, stream *Stream, data []byte, taps *taps) captured {
-	if len(data) > 0 && (stream.Tee != nil || taps != nil) {
-		t := tee{id: id, w: stream.Tee, tap: taps}
-		t.feed(data)
-		if r.teeErr == nil {
-			r.teeErr = t.err
+// fail ends a run that cannot be kept as it was asked for.
+func (r *result) fail(cause error) {
+	if r.outcome.natural() {
+		r.outcome, r.cause = Cancelled, cause
+	}
+}
+
+// stream passes one stream, whole, through all that the command has for it.
+func (r *result) stream(id StreamID, stream *Stream, data []byte, taps *taps, file *os.File) captured {
+	kept := data
+	if shape := newShaper(id, stream); shape != nil {
+		kept = append(slices.Clone(shape.feed(data)), shape.flush()...)
+		r.teeErr = cmp.Or(r.teeErr, shape.err)
+	}
+	if stream.Tee != nil || stream.OnLine != nil || taps != nil {
+		var t tee
+		t.init(id, stream, taps)
+		if len(data) > 0 {
+			t.feed(data)
+		}
+		t.end()
+		r.teeErr = cmp.Or(r.teeErr, t.err)
+	}
+	if file != nil {
+		w := fileWriter{r.program, id, file}
+		if err := cmp.Or(w.write(kept), w.close()); err != nil {
+			r.fail(err)
 		}
 	}
 	var s sink
 	s.init(*stream)
-	s.add(data)
+	s.add(kept)
+	s.total = int64(len(data))
 	return s.finish(id)
 }
 

@@ -8,13 +8,16 @@ import (
 	"sync/atomic"
 )
 
-// tee feeds the onlookers of one stream: the user's Tee and the taps. An onlooker that fails or panics is dropped; what
+// tee feeds the onlookers of one stream: the user's Tee and OnLine, and the taps. An onlooker that fails or panics is dropped; what
 // is captured does not depend on it.
 type tee struct {
 	id  StreamID
 	w   io.Writer
 	tap *taps
-	err error
+	// onLine is nil when nobody wants lines.
+	onLine func(Line)
+	split  splitter
+	err    error
 	// off stops the feeding of a pump that was abandoned.
 	off atomic.Bool
 }
@@ -29,6 +32,39 @@ func (t *tee) feed(chunk []byte) {
 			t.note(err)
 		}
 	}
+	if t.onLine == nil {
+		return
+	}
+	for rest := string(chunk); rest != "" && t.onLine != nil; {
+		if line, ok := t.split.next(&rest); ok {
+			t.line(line)
+		}
+	}
+}
+
+// end tells that nothing more comes.
+func (t *tee) end() {
+	if t.onLine == nil {
+		return
+	}
+	if line, ok := t.split.last(); ok {
+		t.line(line)
+	}
+}
+
+func (t *tee) line(line Line) {
+	if t.off.Load() {
+		return
+	}
+	if err := guard(func() error { t.onLine(line); return nil }); err != nil {
+		t.onLine = nil
+		t.note(err)
+	}
+}
+
+func (t *tee) init(id StreamID, s *Stream, tap *taps) {
+	t.id, t.w, t.onLine, t.tap = id, s.Tee, s.OnLine, tap
+	t.split.init(id, s)
 }
 
 // note keeps the first failure.

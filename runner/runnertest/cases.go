@@ -18,8 +18,8 @@ import (
 
 // Cases lists everything that every Runner does.
 func Cases() []Case {
-	return slices.Concat(outcomeCases(), endingCases(), startCases(), streamCases(), lineCases(), readyCases(), conversationCases(),
-		sharedCases())
+	return slices.Concat(outcomeCases(), endingCases(), startCases(), streamCases(), outputCases(), lineCases(),
+		readyCases(), conversationCases(), sharedCases())
 }
 
 // patience bounds every wait of a case. Nothing here takes that long.

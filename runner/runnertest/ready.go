@@ -16,7 +16,7 @@ func readyCases() []Case {
 		return func(l runner.Line) bool { return strings.Contains(l.Text, text) }
 	}
 	never := func(context.Context) error { return errors.New("not yet") }
-	server := Behaviour{Stdout: []byte("starting\nlistening on 80\n"), Stderr: []byte("hint\n"), Pending: true}
+	server := Behaviour{Stdout: []byte("starting\nlistening on 80\n"), Pending: true}
 	// notReady takes the error apart.
 	notReady := func(s subject, err error) *runner.NotReadyError {
 		s.tb.Helper()
@@ -31,12 +31,17 @@ func readyCases() []Case {
 	return []Case{
 		of("a line is waited for, on either stream, and again", func(s subject) {
 			p := s.start(server, nil)
-			for _, text := range []string{"hint", "listening", "starting", "hint"} {
+			for _, text := range []string{"listening", "starting", "listening"} {
 				line, err := p.WaitForLine(s.ctx, says(text))
 				s.Expect(err).NotTo(gomega.HaveOccurred())
 				s.Expect(line.Text).To(gomega.ContainSubstring(text))
 			}
 			s.Expect(p.Settled()).NotTo(gomega.BeClosed())
+
+			p = s.start(Behaviour{Stdout: []byte("out\n"), Stderr: []byte("hint\n")}, nil)
+			line, err := p.WaitForLine(s.ctx, says("hint"))
+			s.Expect(err).NotTo(gomega.HaveOccurred())
+			s.Expect(line.Stream).To(gomega.Equal(runner.Stderr))
 		}),
 		of("a wait fails early when the run is over", func(s subject) {
 			p := s.start(Behaviour{Stdout: []byte("no\n"), Code: 3}, nil)
