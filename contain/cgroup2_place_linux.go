@@ -75,7 +75,18 @@ func (p *cgroup2Place) try(ctx context.Context, spec Spec) (*cgroup2Tree, error)
 	if bornDead(t.leader.pid) {
 		return t, &StartError{Step: StepTree, Err: errBornDead}
 	}
+	if err := p.unspare(t); err != nil {
+		return t, err
+	}
 	return t, confine(t.leader, spec)
+}
+
+// unspare undoes what a member of a capped group has inherited of our protection.
+func (p *cgroup2Place) unspare(t *cgroup2Tree) error {
+	if p.caps == nil {
+		return nil
+	}
+	return unspare(t, 0)
 }
 
 // spawn starts spec among the group's caps.

@@ -101,7 +101,8 @@
 // beyond a cap on processes is refused, and so is [Group.Start], with a [*LimitHit]. Who has used its processor time waits.
 // [Group.Evidence] says which cap was hit, by the kernel's counters alone, and [Group.Stats] what was used. A cap further
 // up, or the host, may be tighter: [LimitEvidence.Effective] and [Evidence.OutsideKills]. [Group.UpdateLimits] changes the
-// values while the trees live.
+// values while the trees live. A program that is spared when memory is short (oom_score_adj) does not hand that on to the
+// members of a capped group.
 //
 // # What is not guaranteed
 //

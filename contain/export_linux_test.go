@@ -103,6 +103,9 @@ func (c Caps) Update(l Limits) error { return c.caps.update(l) }
 func (c Caps) Evidence() Evidence    { return c.caps.evidence() }
 func (c Caps) Close() error          { return c.caps.close(time.Now()) }
 
+// Unspare makes nobody in a child's cgroup be spared more than floor.
+func Unspare(c *Child, floor int) error { return unspare(c.tree.(*cgroup2Tree), floor) }
+
 // More parsers.
 var (
 	ParseV1Cgroups = parseV1Cgroups

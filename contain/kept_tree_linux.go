@@ -236,6 +236,9 @@ func (p *keptPlace) start(ctx context.Context, spec Spec) (tree, error) {
 	if bornDead(t.leader.number) {
 		return t, &StartError{Step: StepTree, Err: errBornDead}
 	}
+	if p.leaves != nil {
+		return t, p.leaves.unspare(t.leaf)
+	}
 	return t, nil
 }
 
