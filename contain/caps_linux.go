@@ -71,13 +71,18 @@ func (c *groupCaps) readPeaks() (s Stats) {
 	return s
 }
 
-// update sets other values for the caps: all of them, or none.
-func (c *groupCaps) update(l Limits) error {
+// update sets other values for the caps: all of them, or none. before is called first, if it is not nil.
+func (c *groupCaps) update(l Limits, before func(Limits) error) error {
 	c.changing.Lock()
 	defer c.changing.Unlock()
 	was := c.inForce()
 	if err := l.fixed(was); err != nil {
 		return err
+	}
+	if before != nil {
+		if err := before(l); err != nil {
+			return err
+		}
 	}
 	effective := make([]float64, len(c.axes))
 	for i, a := range c.axes {

@@ -27,6 +27,7 @@ import (
 // Hence level, too.
 type cgroup2 struct {
 	mountinfo, membership string // the files to read, and in specs others
+	strategies            []strategy
 
 	mu      sync.Mutex
 	probed  *cgroup2Probe
@@ -45,7 +46,7 @@ type base struct {
 }
 
 func newCgroup2(mountinfo, membership string) *cgroup2 {
-	return &cgroup2{mountinfo: mountinfo, membership: membership, bases: map[string]*base{}, swept: map[string]bool{},
+	return &cgroup2{mountinfo: mountinfo, membership: membership, strategies: strategies, bases: map[string]*base{}, swept: map[string]bool{},
 		wardens: map[string]*wardens{}}
 }
 
@@ -111,27 +112,48 @@ func (m *cgroup2) open(opts Options) (place, error) {
 }
 
 func (m *cgroup2) newPlace(opts Options) (*cgroup2Place, error) {
+	plan, err := m.choose(opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := plan.makeScope(); err != nil {
+		return nil, err
+	}
+	p, err := m.build(plan)
+	if err != nil && plan.scope != nil {
+		m.abandon(plan.dir)
+		err = also(err, plan.scope.close(time.Now().Add(removeBound)))
+	}
+	return p, err
+}
+
+// build makes the group's cgroup with its caps. What it made is removed after an error.
+func (m *cgroup2) build(plan *plan) (*cgroup2Place, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, err := m.newGroup(plan.dir)
+	if err != nil {
+		return nil, err
+	}
+	p.scope = plan.scope
+	if p.caps, err = plan.impose(p.base.path, p.path); err == nil {
+		p.dir, err = openat(unix.AT_FDCWD, p.path, unix.O_RDONLY|unix.O_DIRECTORY)
+	}
+	if err != nil {
+		return nil, also(err, p.discard(time.Now().Add(removeBound)))
+	}
+	return p, nil
+}
+
+// choose finds out where a group can be.
+func (m *cgroup2) choose(opts Options) (*plan, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p := m.look()
 	if !p.rung.Available {
 		return nil, errors.New(p.rung.Reason)
 	}
-	plan, err := m.plan(p.dir, opts)
-	if err != nil {
-		return nil, err
-	}
-	group, err := m.newGroup(plan.dir)
-	if err != nil {
-		return nil, err
-	}
-	if group.caps, err = plan.impose(group.base.path, group.path); err == nil {
-		group.dir, err = openat(unix.AT_FDCWD, group.path, unix.O_RDONLY|unix.O_DIRECTORY)
-	}
-	if err != nil {
-		return nil, also(err, group.discard(time.Now().Add(removeBound)))
-	}
-	return group, nil
+	return m.plan(p.dir, opts)
 }
 
 // newGroup makes the cgroup of a group, and the base for the first one. The caller holds mu.
@@ -201,6 +223,17 @@ func (m *cgroup2) releaseLocked(b *base, deadline time.Time) error {
 	}
 	b.groups--
 	return nil
+}
+
+// abandon forgets a directory that goes with its only group, and dismisses its warden.
+func (m *cgroup2) abandon(dir string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if ws := m.wardens[dir]; ws != nil {
+		ws.dismiss()
+	}
+	delete(m.wardens, dir)
+	delete(m.swept, dir)
 }
 
 // baseName names a base after its owner, so that another process can tell whether it still lives.

@@ -18,10 +18,12 @@ type cgroup2Place struct {
 	base      *base
 	path      string
 	caps      *groupCaps // nil without caps
+	scope     *scope     // that the group is in, nil for none
 	wardens   *wardens   // of the base's directory
 	warden    *warden
 	serial    atomic.Int64 // of the last leaf
 	doomed    atomic.Bool
+	released  bool // the base does not count it any more; the one Close that works sets it
 
 	// mu guards what follows, for moments.
 	mu  sync.Mutex
@@ -167,7 +169,22 @@ func (p *cgroup2Place) remove(deadline time.Time) error {
 	if err := removeCgroup(unix.AT_FDCWD, p.path, deadline); err != nil {
 		return err
 	}
-	return p.mechanism.release(p.base, deadline)
+	if !p.released {
+		if err := p.mechanism.release(p.base, deadline); err != nil {
+			return err
+		}
+		p.released = true
+	}
+	return p.removeScope(deadline)
+}
+
+// removeScope ends the scope that was made for this group.
+func (p *cgroup2Place) removeScope(deadline time.Time) error {
+	if p.scope == nil {
+		return nil
+	}
+	p.mechanism.abandon(p.base.dir)
+	return p.scope.close(deadline)
 }
 
 // discard is remove for a group that was never given out. The caller holds the mechanism's mu.
@@ -213,7 +230,11 @@ func (p *cgroup2Place) update(l Limits) error {
 	if p.caps == nil {
 		return l.fixed(Limits{})
 	}
-	return p.caps.update(l)
+	var widen func(Limits) error
+	if p.scope != nil {
+		widen = p.scope.update
+	}
+	return p.caps.update(l, widen)
 }
 
 func (p *cgroup2Place) stats() (s Stats) {

@@ -58,7 +58,13 @@ func (m *cgroup2) candidates() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if text, err = os.ReadFile(m.mountinfo); err != nil {
+	return m.under(own)
+}
+
+// under are the directories at which a cgroup is to be seen, the newest mount first.
+func (m *cgroup2) under(path string) ([]string, error) {
+	text, err := os.ReadFile(m.mountinfo)
+	if err != nil {
 		return nil, err
 	}
 	var dirs []string
@@ -67,11 +73,22 @@ func (m *cgroup2) candidates() ([]string, error) {
 		return nil, errNoCgroup2
 	}
 	for i := len(mounts) - 1; i >= 0; i-- {
-		if dir, ok := mounts[i].under(own); ok {
+		if dir, ok := mounts[i].under(path); ok {
 			dirs = append(dirs, dir)
 		}
 	}
 	return dirs, nil
+}
+
+// find is the first of them that is there.
+func (m *cgroup2) find(path string) (dir string, ok bool) {
+	dirs, _ := m.under(path) // none is none
+	for _, dir := range dirs {
+		if (kernelFS{}).IsCgroup2(dir) {
+			return dir, true
+		}
+	}
+	return "", false
 }
 
 // tryCgroup tries in dir all that a start will need, with a cgroup made for that and removed again.

@@ -75,7 +75,7 @@ type Site struct {
 }
 
 func (s Site) Place(controllers []string, apply bool) (string, *LimitError) {
-	in := &site{fs: s.FS, own: s.Own, before: s.Before, parent: s.Parent, migrate: s.Migrate}
+	in := &site{fs: s.FS, own: s.Own, before: s.Before, parent: s.Parent, migrate: s.Migrate, strategies: strategies}
 	return in.place(controllers, apply)
 }
 
@@ -99,12 +99,53 @@ func CapsAt(dir string, l Limits) (Caps, error) {
 	return Caps{c}, nil
 }
 
-func (c Caps) Update(l Limits) error { return c.caps.update(l) }
+func (c Caps) Update(l Limits) error { return c.caps.update(l, nil) }
 func (c Caps) Evidence() Evidence    { return c.caps.evidence() }
 func (c Caps) Close() error          { return c.caps.close(time.Now()) }
 
 // Unspare makes nobody in a child's cgroup be spared more than floor.
 func Unspare(c *Child, floor int) error { return unspare(c.tree.(*cgroup2Tree), floor) }
+
+// Systemd is a service manager behind a socket, for a program whose own cgroup is Own.
+type Systemd struct {
+	Socket string
+	Bound  time.Duration
+	FS     cgroupFS
+	Own    string
+	Find   func(path string) (string, bool)
+}
+
+func (s Systemd) units() (systemdUnits, *site) {
+	u := systemdUnits{systemd: systemd{socket: s.Socket, bound: s.Bound}, find: s.Find}
+	return u, &site{fs: s.FS, own: s.Own, units: u}
+}
+
+// Predict is what the search for a place says of it.
+func (s Systemd) Predict(controllers ...string) (scoped bool, refused *LimitError) {
+	_, site := s.units()
+	_, refused = site.systemdScope(controllers, true)
+	return site.scoped, refused
+}
+
+// Scope makes one.
+func (s Systemd) Scope(l Limits, controllers ...string) (update func(Limits) error, end func() error, refused *LimitError) {
+	u, site := s.units()
+	sc, refused := u.scope(site, controllers, l)
+	if refused != nil {
+		return nil, nil, refused
+	}
+	return sc.update, func() error { return sc.close(time.Now().Add(KillBound)) }, nil
+}
+
+// ScopedHost is this host, if a scope of systemd is the only place for caps.
+func ScopedHost() Ladder {
+	m := newCgroup2("/proc/self/mountinfo", "/proc/self/cgroup")
+	m.strategies = []strategy{{"scope of systemd", (*site).systemdScope}}
+	return Ladder{&ladder{[]mechanism{m}}}
+}
+
+// PlainName is what is shown of a name from the bus.
+var PlainName = plainName
 
 // More parsers.
 var (

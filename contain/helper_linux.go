@@ -13,9 +13,9 @@ import (
 )
 
 // The helper program is this very program, executed again under another name: whoever links this package has it. It has
-// three roles: the warden, which kills a dead owner's cgroups; the keeper, below which trees are held; and the relay,
-// which makes a keeper in a user namespace. (A stage is the same program in a role that does not last; see
-// stage_linux.go.)
+// four roles: the warden, which kills a dead owner's cgroups; the keeper, below which trees are held; the relay, which
+// makes a keeper in a user namespace; and the holder, without which a scope of systemd would be empty. (A stage is the
+// same program in a role that does not last; see stage_linux.go.)
 //
 // Its descriptors are 0 to 2, the null device; 3, a socket to its owner; 4, a pidfd of its owner; and from 5 on what
 // its role needs.
@@ -31,6 +31,7 @@ const (
 	roleWarden = "warden"
 	roleKeeper = "keeper"
 	roleRelay  = "relay"
+	roleHolder = "holder"
 )
 
 // init turns this process into a helper if it was started as one, and does not come back then. Two things must agree
@@ -56,6 +57,8 @@ func init() {
 		h.serveKeeper(os.Getpid() == 1)
 	case roleRelay:
 		h.serveRelay()
+	case roleHolder:
+		h.serveHolder()
 	default:
 		quit(2)
 	}

@@ -37,6 +37,10 @@ const (
 	LimitThreaded LimitReason = "threaded"
 	// LimitKernelTooOld: the kernel lacks what it takes.
 	LimitKernelTooOld LimitReason = "kernel-too-old"
+	// LimitSystemdUnavailable: the service manager that could make a cgroup for it is not to be reached, or does not answer.
+	LimitSystemdUnavailable LimitReason = "systemd-unavailable"
+	// LimitSystemdRefused: the service manager would not make one.
+	LimitSystemdRefused LimitReason = "systemd-refused"
 	// LimitReadback: the kernel took another value than the one that was set.
 	LimitReadback LimitReason = "readback"
 	// LimitFixed: which caps a group has is decided when it is made; their values alone can be changed.

@@ -23,6 +23,12 @@ type site struct {
 	parent string
 	// migrate is [Options.Migrate].
 	migrate bool
+	// units makes scopes of a service manager, nil if there is none.
+	units units
+	// strategies are those that are tried, in this order.
+	strategies []strategy
+	// scoped is set when the place is to be a scope that units makes.
+	scoped bool
 }
 
 // strategy is one way to find a place. It answers "" with nil when it is not for this site.
@@ -38,6 +44,7 @@ var strategies = []strategy{
 	{"controllers already enabled", (*site).alreadyEnabled},
 	{"delegated parent", (*site).delegatedParent},
 	{"leaf migration", (*site).leafMigration},
+	{"scope of systemd", (*site).systemdScope},
 }
 
 // controllerOf names the controller of each kind, in both versions.
@@ -59,7 +66,7 @@ func (s *site) place(controllers []string, apply bool) (string, *LimitError) {
 		return s.explicitParent(controllers, apply)
 	}
 	var refused *LimitError
-	for _, st := range strategies {
+	for _, st := range s.strategies {
 		dir, err := st.find(s, controllers, apply)
 		if err == nil && dir != "" {
 			return dir, nil

@@ -15,16 +15,23 @@ type plan struct {
 	dir    string
 	v2     []LimitKind
 	v1     []hierarchy
+	// site is set when dir is in a scope that is still to be made, and scope when it is.
+	site  *site
+	scope *scope
 }
 
 // migrateVariable allows what [Options.Migrate] allows.
 const migrateVariable = "BOOMBOX_MIGRATE"
 
 func (m *cgroup2) site(own string, opts Options) *site {
-	return &site{
+	s := &site{
 		fs: kernelFS{}, own: own, before: m.placed, parent: opts.Parent,
-		migrate: opts.Migrate || os.Getenv(migrateVariable) == "1",
+		migrate: opts.Migrate || os.Getenv(migrateVariable) == "1", strategies: m.strategies,
 	}
+	if manager := newSystemd(); manager.socket != "" {
+		s.units = systemdUnits{systemd: manager, find: m.find}
+	}
+	return s
 }
 
 // plan finds a place for the caps, or says why there is none. The caller holds mu.
@@ -53,9 +60,14 @@ func (m *cgroup2) plan(own string, opts Options) (*plan, error) {
 	if len(controllers) == 0 {
 		return p, nil
 	}
-	dir, refused := m.site(own, opts).place(controllers, true)
+	s := m.site(own, opts)
+	dir, refused := s.place(controllers, true)
 	if refused != nil {
 		return nil, refused
+	}
+	if s.scoped {
+		p.site = s
+		return p, nil
 	}
 	if opts.Parent == "" && dir != m.placed {
 		m.placed = dir
@@ -63,6 +75,32 @@ func (m *cgroup2) plan(own string, opts Options) (*plan, error) {
 	}
 	p.dir = dir
 	return p, nil
+}
+
+// makeScope makes the scope that the plan is for, if it is for one. It starts a process, so no lock is held.
+func (p *plan) makeScope() error {
+	if p.site == nil {
+		return nil
+	}
+	var l Limits
+	var controllers []string
+	for _, kind := range p.v2 {
+		controllers = append(controllers, controllerOf[kind])
+		switch kind {
+		case LimitMemory:
+			l.Memory = p.limits.Memory
+		case LimitProcesses:
+			l.Processes = p.limits.Processes
+		case LimitCPU:
+			l.CPU = p.limits.CPU
+		}
+	}
+	scope, refused := p.site.units.scope(p.site, controllers, l)
+	if refused != nil {
+		return refused
+	}
+	p.scope, p.dir = scope, scope.dir
+	return nil
 }
 
 // refusedCaps predicts which caps cannot be had, and why. The caller holds mu.

@@ -146,6 +146,19 @@ func (ws *wardens) watch(dir string, v1 []string) *warden {
 	return ws.now
 }
 
+// dismiss dismisses the warden at once.
+func (ws *wardens) dismiss() {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.idle != nil {
+		ws.idle.Stop()
+	}
+	if ws.now != nil {
+		ws.now.rest()
+	}
+	ws.now, ws.idle = nil, nil
+}
+
 // unused dismisses the warden after a while, unless watch is called before.
 func (ws *wardens) unused() {
 	ws.mu.Lock()
