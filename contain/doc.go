@@ -92,10 +92,14 @@
 // [Options.Limits] cap all trees of a group together. [Cgroup2] enforces them where the controllers are to be had. On
 // cgroup v2 they are had in the first of these places: the parent that is given ([Options.Parent]); the root of all
 // cgroups; our own cgroup, if its children have the controllers already; the cgroup above, if it is delegated to us; our
-// own, after we have moved into a child of it ([Options.Migrate]). Controllers that sit on cgroup v1 hierarchies are used
-// there, below our own cgroup of each: the thread that starts a child goes through the group's v1 cgroups, so that the
-// child is born in them. A cap that cannot be enforced is a [*LimitError] with the reason and what would help, before
-// anything starts; [Rung.Refused] predicts it.
+// own, after we have moved into a child of it ([Options.Migrate]); a scope that systemd makes for the group, the user's
+// own or, for root, the system's. Controllers that sit on cgroup v1 hierarchies are used there, below our own cgroup of
+// each: the thread that starts a child goes through the group's v1 cgroups, so that the child is born in them. A cap that
+// cannot be enforced is a [*LimitError] with the reason and what would help, before anything starts; [Rung.Refused]
+// predicts it.
+//
+// A scope is named boombox-....scope. It has the caps too, a little wider, and a bound of a week on its life; it is
+// gone with the group, and when we die.
 //
 // Who is over a cap on memory is killed by the kernel: the whole group on v2, one member after the other on v1. Who forks
 // beyond a cap on processes is refused, and so is [Group.Start], with a [*LimitHit]. Who has used its processor time waits.
@@ -103,6 +107,12 @@
 // up, or the host, may be tighter: [LimitEvidence.Effective] and [Evidence.OutsideKills]. [Group.UpdateLimits] changes the
 // values while the trees live. A program that is spared when memory is short (oom_score_adj) does not hand that on to the
 // members of a capped group.
+//
+// A cap on processes alone can be had without a cgroup, by [PIDNamespace] where we are not root and have a user namespace
+// (Linux 5.14): each child gets one of its own, in which the kernel holds it and its descendants to RLIMIT_NPROC. They
+// cannot raise it, nor get around it by another user or namespace. The group's whole cap goes to one tree: as long as it
+// lives, another start is refused with a [*LimitHit]. What the kernel refuses to members it does not count here, so
+// [LimitEvidence.Tripped] is unknown, unless a start was refused; and the value cannot be changed.
 //
 // # What is not guaranteed
 //

@@ -32,6 +32,8 @@ const (
 	roleKeeper = "keeper"
 	roleRelay  = "relay"
 	roleHolder = "holder"
+	// roleCounted is no role of a helper: it only tries out whether it is counted.
+	roleCounted = "counted"
 )
 
 // init turns this process into a helper if it was started as one, and does not come back then. Two things must agree
@@ -59,6 +61,8 @@ func init() {
 		h.serveRelay()
 	case roleHolder:
 		h.serveHolder()
+	case roleCounted:
+		serveCounted()
 	default:
 		quit(2)
 	}

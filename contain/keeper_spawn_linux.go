@@ -15,6 +15,8 @@ type startOrder struct {
 	cwd   int
 	leaf  int // -1 for none
 	files []int
+	// processes is the cap on the tree by a user namespace of its own, 0 for none.
+	processes int
 }
 
 type startOutcome struct {
@@ -48,7 +50,18 @@ func (o startOrder) start() (out startOutcome) {
 	if o.leaf >= 0 {
 		attr.UseCgroupFD, attr.CgroupFD = true, o.leaf
 	}
-	out.pid, out.err = fork(context.Background(), o.spec, attr)
+	if o.processes == 0 {
+		out.pid, out.err = fork(context.Background(), o.spec, attr)
+		return out
+	}
+	attr.Cloneflags, attr.Ptrace = unix.CLONE_NEWUSER, true
+	if out.pid, out.err = fork(context.Background(), o.spec, attr); out.err == nil {
+		if err := countTree(out.pid, out.pidfd, o.processes); err != nil {
+			discardTraced(out.pid)
+			_ = unix.Close(out.pidfd)
+			out.err = &StartError{Step: StepTree, Err: bare(err)}
+		}
+	}
 	return out
 }
 
@@ -57,6 +70,8 @@ func unpackOrder(body *unpacker, files []int) (o startOrder, ok bool) {
 	o = startOrder{files: files, leaf: -1}
 	var leaf bool
 	o.spec, leaf, ok = unpackSpec(body)
+	processes := body.number()
+	ok = ok && !body.bad && processes <= maxProcesses
 	first := 1
 	if leaf {
 		first = 2
@@ -64,7 +79,7 @@ func unpackOrder(body *unpacker, files []int) (o startOrder, ok bool) {
 	if !ok || len(files) < first+3 {
 		return startOrder{}, false
 	}
-	o.cwd = files[0]
+	o.cwd, o.processes = files[0], int(processes)
 	if leaf {
 		o.leaf = files[1]
 	}

@@ -152,8 +152,9 @@ func (k *keeper) question(kind byte, numbers ...uint64) (uint64, error) {
 	return (&unpacker{rest: m.body}).number(), nil
 }
 
-// start starts the first process of a tree. leaf is the cgroup that it is born into, -1 for none.
-func (k *keeper) start(ctx context.Context, spec Spec, leaf int) (*keptLeader, error) {
+// start starts the first process of a tree. leaf is the cgroup that it is born into, -1 for none, and processes the cap on
+// the tree by a user namespace of its own, 0 for none.
+func (k *keeper) start(ctx context.Context, spec Spec, leaf, processes int) (*keptLeader, error) {
 	l := &keptLeader{ended: make(chan struct{})}
 	go k.listen(l)
 
@@ -176,7 +177,9 @@ func (k *keeper) start(ctx context.Context, spec Spec, leaf int) (*keptLeader, e
 	for _, f := range files {
 		m.files = append(m.files, int(f.Fd()))
 	}
-	m.body = packOrder(spec, leaf >= 0)
+	body := packOrder(spec, leaf >= 0)
+	body.number(uint64(processes))
+	m.body = body
 
 	answer, err := k.ask(ctx, m, forever, func() { _ = k.say(message{kind: messageStrike}) })
 	runtime.KeepAlive(files)

@@ -21,6 +21,8 @@ type keptTree struct {
 	mu     sync.Mutex // held for moments
 	ended  bool
 	pooled *keepers // where the keeper goes when the tree is dead
+	// budget is what the tree has of its group's cap on processes, nil for none.
+	budget *taskBudget
 }
 
 func (t *keptTree) first() firstProcess { return t.leader }
@@ -148,6 +150,9 @@ func (t *keptTree) end(deadline time.Time) error {
 	t.mu.Lock()
 	t.ended = true
 	t.mu.Unlock()
+	if t.budget != nil {
+		t.budget.give()
+	}
 	if released {
 		t.pooled.put(t.keeper)
 	}
@@ -191,6 +196,8 @@ type keptPlace struct {
 	mechanism *kept
 	// leaves is the group's cgroup, nil for none.
 	leaves *cgroup2Place
+	// budget is the cap on processes without a cgroup, nil for none.
+	budget *taskBudget
 
 	mu     sync.Mutex
 	doomed bool
@@ -198,12 +205,22 @@ type keptPlace struct {
 }
 
 func (p *keptPlace) start(ctx context.Context, spec Spec) (tree, error) {
+	processes := 0
+	if p.budget != nil {
+		if err := p.budget.take(); err != nil {
+			return nil, err
+		}
+		processes = p.budget.most
+	}
 	k, err := p.mechanism.keepers.get()
 	if err != nil {
+		if p.budget != nil {
+			p.budget.give()
+		}
 		p.mechanism.forgetProbe()
 		return nil, &StartError{Step: StepTree, Err: err}
 	}
-	t := &keptTree{keeper: k, pooled: p.mechanism.keepers}
+	t := &keptTree{keeper: k, pooled: p.mechanism.keepers, budget: p.budget}
 	dir := -1
 	if p.leaves != nil {
 		if t.leaf, err = p.leaves.leaf(); err != nil {
@@ -217,7 +234,7 @@ func (p *keptPlace) start(ctx context.Context, spec Spec) (tree, error) {
 	}
 	if err == nil {
 		before := p.refusals()
-		t.leader, err = k.start(ctx, spec, dir)
+		t.leader, err = k.start(ctx, spec, dir, processes)
 		if err != nil {
 			err = p.hit(err, before)
 		}
@@ -262,6 +279,9 @@ func (p *keptPlace) hit(err error, before int64) error {
 func (p *keptPlace) freezes() bool { return p.leaves != nil }
 
 func (p *keptPlace) evidence() Evidence {
+	if p.budget != nil {
+		return p.budget.evidence()
+	}
 	if p.leaves == nil {
 		return Evidence{}
 	}
@@ -269,6 +289,9 @@ func (p *keptPlace) evidence() Evidence {
 }
 
 func (p *keptPlace) update(l Limits) error {
+	if p.budget != nil {
+		return p.budget.update(l)
+	}
 	if p.leaves == nil {
 		return l.fixed(Limits{})
 	}

@@ -25,6 +25,11 @@ func cappedGroup(l contain.Limits) *contain.Group {
 	g, err := contain.New(contain.Options{Limits: l})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(g.Close()).To(Succeed()) })
+	for _, l := range g.Evidence().Limits {
+		if l.Tripped == contain.TripUnknown {
+			Skip("this host's caps on " + string(l.Kind) + " hold, and nobody counts what they refuse")
+		}
+	}
 	return g
 }
 

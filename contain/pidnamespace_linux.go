@@ -32,6 +32,9 @@ func newPIDNamespace() *kept {
 				unprivileged.Store(user)
 			}
 			r.Mechanism, r.Guarantees = PIDNamespace, namespaceGives
+			if unprivileged.Load() && os.Geteuid() != 0 {
+				r.Guarantees |= CapProcesses
+			}
 			return r
 		},
 		keepers: &keepers{begin: func() (*keeper, error) {

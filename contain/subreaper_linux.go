@@ -15,6 +15,8 @@ type kept struct {
 
 	mu     sync.Mutex
 	probed *Rung
+	// counts is set when the kernel was seen to refuse a process to a tree that had its share.
+	counts bool
 }
 
 func (m *kept) probe() Rung {
@@ -39,7 +41,11 @@ func (m *kept) forgetProbe() {
 
 // open sees a keeper at work before it promises anything. The group's first start will have it.
 func (m *kept) open(opts Options) (place, error) {
-	if refused := opts.Limits.unenforceable("a keeper caps nothing without a cgroup"); refused != nil {
+	others := opts.Limits
+	if m.probe().Guarantees.Has(CapProcesses) {
+		others.Processes = 0
+	}
+	if refused := others.unenforceable("a keeper caps nothing of that without a cgroup"); refused != nil {
 		return nil, refused
 	}
 	if opts.Parent != "" {
@@ -51,7 +57,37 @@ func (m *kept) open(opts Options) (place, error) {
 		return nil, err
 	}
 	m.keepers.put(k)
-	return &keptPlace{mechanism: m}, nil
+	p := &keptPlace{mechanism: m}
+	if opts.Limits.Processes == 0 {
+		return p, nil
+	}
+	if err := m.proveCount(); err != nil {
+		return nil, err
+	}
+	p.budget = &taskBudget{most: opts.Limits.Processes}
+	return p, nil
+}
+
+// proveCount sees the kernel enforce a cap on processes without a cgroup, once.
+func (m *kept) proveCount() error {
+	m.mu.Lock()
+	known := m.counts
+	m.mu.Unlock()
+	if known {
+		return nil
+	}
+	if err := (&keptPlace{mechanism: m, budget: &taskBudget{most: proofTasks}}).proveCount(); err != nil {
+		e := Limits{Processes: 1}.unenforceable("a tree cannot be counted by a user namespace of its own: " + bare(err).Error())
+		e.Reason, e.Err = LimitKernelTooOld, bare(err)
+		if bare(err) != errUncounted {
+			e.Reason = LimitFailed
+		}
+		return e
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts = true
+	return nil
 }
 
 // newSubreaper holds each tree below a keeper that is a subreaper: every orphan of the tree comes to it, whatever
