@@ -3,6 +3,7 @@ package runner
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,8 @@ type Cmd struct {
 	program string
 	argv    contain.Sealed
 	taps    []func(StreamID, []byte)
+	// observers are told what becomes of the run.
+	observers []func(Observation)
 
 	// Dir is the working directory; empty means ours.
 	Dir string
@@ -72,7 +75,8 @@ func (c *Cmd) Program() string { return c.program }
 // either.
 func (c *Cmd) Clone() *Cmd {
 	clone := *c
-	clone.taps = c.taps[:len(c.taps):len(c.taps)]
+	clone.taps = slices.Clip(c.taps)
+	clone.observers = slices.Clip(c.observers)
 	return &clone
 }
 

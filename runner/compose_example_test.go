@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
 	"time"
 
 	"github.com/boombox-go/boombox/fake"
@@ -108,4 +110,20 @@ func ExampleJSON() {
 	about, err := runner.JSON[struct{ Version string }](context.Background(), r, runner.Command("tool", "about", "--json"))
 	fmt.Println(about.Version, err)
 	// Output: 1.2 <nil>
+}
+
+// The log of an observed Runner knows nothing that could be a secret.
+func ExampleLogged() {
+	out := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		switch a.Key {
+		case "time", "run", "duration":
+			return slog.Attr{}
+		}
+		return a
+	}})
+	r := runner.Logged(fake.DryRun(nil), slog.New(out))
+	_, _ = runner.Run(context.Background(), r, runner.Command("curl", "--header", "Authorization: secret"))
+	// Output:
+	// level=INFO msg="command started" program=curl
+	// level=INFO msg="command settled" program=curl outcome="exited 0" stdout_bytes=0 stderr_bytes=0 pipes_held=false replayed=false
 }

@@ -25,8 +25,9 @@ type run struct {
 	grace         time.Duration
 	pumps         [2]pump
 	// stdin is nil unless the input is interactive.
-	stdin *inputPipe
-	feed  feed
+	stdin     *inputPipe
+	feed      feed
+	observers []func(Observation)
 	// pumped gets one value from each pump that ends by itself.
 	pumped chan struct{}
 	// killing is a request to kill at once.
@@ -73,6 +74,8 @@ func attach(cmd *Cmd, backend Backend, started time.Time, files outputFiles) *Pr
 		killing: make(chan struct{}, 1),
 		hurry:   make(chan struct{}),
 		settled: make(chan struct{}),
+
+		observers: cmd.observers,
 	}
 	r.arbiter.poll = backend.Poll
 	if s, ok := backend.(interface{ Outcome() (Outcome, bool) }); ok {
@@ -107,6 +110,7 @@ func attach(cmd *Cmd, backend Backend, started time.Time, files outputFiles) *Pr
 	}
 	r.pumps[Stdout].reader = backend.Stdout()
 	r.pumps[Stderr].reader = backend.Stderr()
+	r.tell(Observation{Kind: ObservedStart})
 	r.startTimers()
 	go r.pumps[Stdout].run()
 	go r.pumps[Stderr].run()
@@ -133,6 +137,11 @@ func (r *run) supervise() {
 	// and shows in the draining.
 	held := closed(exited) && r.backend.OutputHeld()
 	teardown := r.backend.Kill()
+	if o := r.current(); !o.natural() {
+		r.tell(Observation{
+			Kind: ObservedKill, Outcome: o, Duration: r.decidedAfter(), Mechanism: teardown.Mechanism, Survivors: len(teardown.Survivors),
+		})
+	}
 	r.feed.release()
 	waitFor(exited, exitPatience)
 	status, known := r.backend.Poll()
@@ -274,7 +283,28 @@ func (r *run) settle(res result) {
 		res.stdinErr = nil
 	}
 	r.result = &Result{open: res.self}
+	if len(r.observers) > 0 {
+		seen := res.observation()
+		seen.PID, _ = r.backend.PID()
+		observe(r.observers, seen)
+	}
 	close(r.settled)
+}
+
+// tell tells the observers of a run that is not over.
+func (r *run) tell(seen Observation) {
+	if len(r.observers) > 0 {
+		seen.Program = r.program
+		seen.PID, _ = r.backend.PID()
+		observe(r.observers, seen)
+	}
+}
+
+// decidedAfter is the time from the start until the run was decided, which it is.
+func (r *run) decidedAfter() time.Duration {
+	r.arbiter.mu.Lock()
+	defer r.arbiter.mu.Unlock()
+	return r.at.Sub(r.started)
 }
 
 // end offers an event that ends the run; when the run is decided already, it is a wish that it be over soon.

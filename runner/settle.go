@@ -49,6 +49,14 @@ func Settle(cmd *Cmd, run Finished) *Process {
 		r.outcome = Overflowed
 	}
 	s.sealed.open = r.self
+	if len(cmd.observers) > 0 {
+		seen := r.observation()
+		observe(cmd.observers, Observation{Kind: ObservedStart, Program: r.program})
+		if !r.outcome.natural() {
+			observe(cmd.observers, seen.killed())
+		}
+		observe(cmd.observers, seen)
+	}
 	s.process.result = &s.sealed
 	if cmd.Stdin.Kind() == StdinInteractive {
 		in := newInputPipe(discarded{}, nil)
