@@ -28,6 +28,8 @@ var _ = Describe("a tree that forks while it is killed", Label("live", "escape")
 			took := time.Since(began)
 			if f == named && err != nil {
 				Expect(err).To(MatchError(contain.ErrDrain), "who outran the kill is named")
+				b.hunt()
+				Expect(b.p.Close()).To(Succeed())
 				return
 			}
 			Expect(err).NotTo(HaveOccurred())

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/internal/suite"
 	"github.com/boombox-go/boombox/runner"
 )
@@ -33,7 +34,7 @@ var privateUser = 61000 + os.Getpid()%1000
 // The exit codes of an owner, after its group was closed.
 const (
 	ownerClosed = 0
-	ownerUnable = 77 // the mechanism is not to be had
+	ownerUnable = fixtures.ExitRefused // the mechanism is not to be had, or the child is not let
 	ownerFailed = 1
 	ownerNamed  = 3 // it was said that something may be left
 )
@@ -84,10 +85,23 @@ func own(asked string) error {
 		Path: "/proc/self/exe", Argv: contain.Seal(os.Args...), Env: contain.Seal(os.Environ()...),
 		Stdout: os.Stdout, Stderr: os.Stderr, NewSession: more == "session",
 	}
-	if _, err := g.Start(context.Background(), spec); err != nil {
+	child, err := g.Start(context.Background(), spec)
+	if err != nil {
 		return errors.Join(err, g.Close())
 	}
-	_, _ = io.Copy(io.Discard, os.Stdin)
+	over := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		close(over)
+	}()
+	select {
+	case <-over:
+	case <-child.Exited():
+		if status, _ := child.Poll(); status.Exited() && status.Code == fixtures.ExitRefused {
+			return errors.Join(contain.ErrUnsupported, g.Close())
+		}
+		<-over
+	}
 	return g.Close()
 }
 
@@ -126,8 +140,13 @@ var _ = Describe("an attack on the parent", Label("live", "escape"), func() {
 				if os.Getuid() != 0 {
 					Skip("needs root to be a user whom nobody else is")
 				}
-				w.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(privateUser), Gid: uint32(privateUser)}
-				w.cmd.Dir = "/"
+				private := &syscall.Credential{Uid: uint32(privateUser), Gid: uint32(privateUser)}
+				sample := prepareWild("sleep")
+				sample.cmd.Path, sample.cmd.Dir, sample.cmd.SysProcAttr.Credential = "/proc/self/exe", "/", private
+				sample.start()
+				sample.ready()
+				mustSee([]int{sample.pid()})
+				w.cmd.Dir, w.cmd.SysProcAttr.Credential = "/", private
 			}
 			w.start()
 			w.ready()
@@ -135,7 +154,6 @@ var _ = Describe("an attack on the parent", Label("live", "escape"), func() {
 			if said == "done operation-not-permitted\n" {
 				f = dies // who may not attack does no harm
 			}
-			mustSee(w.nonce())
 			Expect(w.stdin.Close()).To(Succeed())
 			// An owner that was stopped ends as one that was killed.
 			Eventually(func() string {
@@ -152,7 +170,8 @@ var _ = Describe("an attack on the parent", Label("live", "escape"), func() {
 			case named:
 				Expect(code).To(Equal(ownerNamed))
 			case lives:
-				Expect(code).To(Equal(-1))
+				// Of an owner that is traced one thread alone stands still: it may get to close its group.
+				Expect(code).To(BeElementOf(ownerClosed, -1))
 				Expect(w.left()).NotTo(BeEmpty())
 			}
 		})
@@ -165,8 +184,11 @@ var _ = Describe("the death of the owner by SIGKILL", Label("live", "ownerdeath"
 			r.provoke == nil && r.more == nil
 	}
 	onRungs(chosen, func(m contain.Mechanism, r row, f fate) {
-		if m == contain.ProcessGroup && r.child != "stopper" {
-			f = lives // nobody is left to kill it, but for the kernel, which hangs up on a stopped group that is orphaned
+		if m == contain.ProcessGroup {
+			if r.child == "stopper" {
+				return // the kernel may hang up on a stopped group that is orphaned: who adopts it decides whether it is
+			}
+			f = lives // nobody is left to kill it
 		}
 		It(r.text(m, f), func() {
 			w := owned(m, r)
@@ -175,7 +197,6 @@ var _ = Describe("the death of the owner by SIGKILL", Label("live", "ownerdeath"
 			if inNamespace(m) {
 				left = nil
 			}
-			mustSee(w.nonce())
 			mustSee(left)
 			Expect(len(w.left())).To(BeNumerically(">", 1), "the owner and its child")
 			Expect(w.cmd.Process.Kill()).To(Succeed())
@@ -260,12 +281,22 @@ var _ = Describe("the thread that started a child", Label("live"), func() {
 	onDyingThread := func(start func()) {
 		GinkgoHelper()
 		id := make(chan int)
-		go func() {
+		var once func()
+		once = func() {
 			defer GinkgoRecover()
 			runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+			if unix.Gettid() == os.Getpid() {
+				// But for the first thread, which ends with the program.
+				other := make(chan struct{})
+				go func() { defer close(other); once() }()
+				<-other
+				runtime.UnlockOSThread()
+				return
+			}
 			defer func() { id <- unix.Gettid() }()
 			start()
-		}()
+		}
+		go once()
 		thread := filepath.Join("/proc/self/task", itoa(<-id))
 		Eventually(func() error { _, err := os.Stat(thread); return err }).WithTimeout(10 * time.Second).Should(MatchError(os.ErrNotExist))
 	}

@@ -90,6 +90,7 @@ type test struct {
 	suites  []counts // of the suites' closing lines, one for each repetition
 	results counts
 	parent  bool
+	said    string // the last thing that it logged
 }
 
 func newReader(to io.Writer) *reader { return &reader{to: to, packages: map[string]*pkg{}} }
@@ -118,6 +119,7 @@ func (r *reader) read(from io.Reader) error {
 var (
 	suiteLine = regexp.MustCompile(`^\S+: (\d+) passed, (\d+) failed, (\d+) skipped\n$`)
 	skipLine  = regexp.MustCompile(`^(\S+): skipped (\d+): (.*)\n$`)
+	logLine   = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)\n$`)
 )
 
 func (r *reader) take(e event) {
@@ -163,12 +165,18 @@ func (p *pkg) take(e event) {
 		if m := skipLine.FindStringSubmatch(e.Output); m != nil {
 			p.reasons[m[1]+": "+m[3]] += number(m[2])
 		}
+		if m := logLine.FindStringSubmatch(e.Output); m != nil {
+			t.said = m[1]
+		}
 	case "pass":
 		t.results.passed++
 	case "fail":
 		t.results.failed++
 	case "skip":
 		t.results.skipped++
+		if len(t.suites) == 0 && !t.parent {
+			p.reasons[e.Test+": "+t.said]++
+		}
 	}
 }
 
