@@ -1,7 +1,7 @@
 // Command hosttable says what became of the suites on the hosts of script/test-on, and fails where a host did not obtain what
 // it must: a host that silently falls to a weaker mechanism is a failure, however many specs passed there.
 //
-//	go run ./script/hosttable [-markdown] FOLDER HOST...
+//	go run ./script/hosttable [-markdown|-results] FOLDER HOST...
 //	go run ./script/hosttable -require HOST
 //
 // FOLDER has a folder for each host: "doctor.json" is what boombox doctor --json said there, "results" what testcount wrote,
@@ -114,6 +114,7 @@ type line struct {
 
 func main() {
 	markdown := flag.Bool("markdown", false, "write the table as Markdown")
+	results := flag.Bool("results", false, "write what testcount writes")
 	require := flag.String("require", "", "print what the `HOST` must have")
 	flag.Parse()
 	if *require != "" {
@@ -139,9 +140,12 @@ func main() {
 		}
 		lines = append(lines, l)
 	}
-	if *markdown {
+	switch {
+	case *markdown:
 		writeMarkdown(os.Stdout, lines)
-	} else {
+	case *results:
+		writeResults(os.Stdout, lines)
+	default:
 		writeText(os.Stdout, lines)
 	}
 	total := sum(lines)
@@ -224,7 +228,18 @@ func or(s, other string) string {
 	return s
 }
 
-// writeText writes the table for a terminal. Its first fields are tabulated by script/test as any other check's.
+// writeResults writes what script/test sums up.
+func writeResults(w io.Writer, lines []line) {
+	for _, l := range lines {
+		fmt.Fprintf(w, "host %s: %s\t%d\t%d\t%d\t%d\n", l.name, or(l.Mechanism, "not run"), l.passed, l.failed, l.skipped, l.seconds)
+		for _, reason := range l.reasons {
+			count, what, _ := strings.Cut(reason, "x ")
+			fmt.Fprintf(w, "skip\t%s\t%s: %s\n", count, l.name, what)
+		}
+	}
+}
+
+// writeText writes the table for a terminal.
 func writeText(w io.Writer, lines []line) {
 	for _, l := range lines {
 		fmt.Fprintf(w, "%-12s %-14s %-22s %5d passed %4d failed %4d skipped %5ds  %s\n", l.name, or(l.Mechanism, "-"),

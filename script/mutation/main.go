@@ -1,7 +1,9 @@
 // Command mutation shows that the specs would notice: it switches a promise off in the code, runs the specs that are
 // about it, and demands that every one of them fails. A spec that passes all the same proves nothing, and is named.
 //
-//	go run ./script/mutation [-run NAME]
+//	go run ./script/mutation [-quick] [-run NAME]
+//
+// With -quick, of a promise that takes minutes to be missed a few specs are run for all.
 //
 // The code is changed in an overlay of the build (go test -overlay): no file of the tree is touched, and no switch is in
 // the product. A change that finds its place no more fails too. Exits 1 when a spec passed that should not have, and when a
@@ -28,11 +30,13 @@ type mutant struct {
 // edit puts a line first into a function, or replaces a text. The place must be there exactly once.
 type edit struct{ file, place, first, instead string }
 
-// suiteRun are the specs of a package, chosen by Ginkgo's focus, of which each must fail.
-type suiteRun struct{ pkg, focus string }
+// suiteRun are the specs of a package, chosen by Ginkgo's focus, of which each must fail; quick is the focus of those that
+// stand for all of them, "" if there is no need.
+type suiteRun struct{ pkg, focus, quick string }
 
 func main() {
 	only := flag.String("run", "", "the one mutant to try")
+	quick := flag.Bool("quick", false, "run a few specs for all, where they take minutes")
 	flag.Parse()
 	failed := false
 	for _, m := range mutants {
@@ -40,7 +44,7 @@ func main() {
 			continue
 		}
 		fmt.Printf("== %s: %s\n", m.name, m.about)
-		if err := m.try(); err != nil {
+		if err := m.try(*quick); err != nil {
 			failed = true
 			fmt.Printf("FAILED: %s: %v\n", m.name, err)
 		}
@@ -50,7 +54,7 @@ func main() {
 	}
 }
 
-func (m mutant) try() error {
+func (m mutant) try(quick bool) error {
 	scratch, err := os.MkdirTemp("", "boombox-mutation-")
 	if err != nil {
 		return err
@@ -62,6 +66,9 @@ func (m mutant) try() error {
 	}
 	var unnoticed []string
 	for _, s := range m.suites {
+		if quick && s.quick != "" {
+			s.focus = s.quick
+		}
 		passed, failed, err := s.run(scratch, overlay)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.pkg, err)
