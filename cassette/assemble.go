@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 
 	"github.com/boombox-go/boombox/runner"
@@ -13,16 +14,22 @@ import (
 // existing reads the file that is about to be replaced, nil when there is none. Only a cassette is replaced. One whose
 // checksum does not fit is a cassette still, but nothing is added to it.
 func (s *recording) existing() (*parsed, error) {
-	data, err := readFile(s.file.path, defaultLimits)
+	data, err := readFile(s.file.path, s.limits)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	old, err := parse(data, defaultLimits, mustFit)
+	old, err := parse(data, s.limits, mustFit)
 	if errors.Is(err, ErrChecksum) && !s.extend {
-		old, err = parse(data, defaultLimits, unsealed)
+		old, err = parse(data, s.limits, unsealed)
+	}
+	if err == nil {
+		err = old.attach(s.file.path, s.limits)
+		if errors.Is(err, ErrSideFile) && !s.extend {
+			old.runs, err = nil, nil // a recording that replaces them all is what brings lost ones back
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w (it is not recorded over; remove it to record anew)", at(s.file.path, err))
@@ -44,13 +51,16 @@ func (s *recording) assemble() (*parsed, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parsed{path: s.file.path}
+	p := &parsed{path: s.file.path, side: sideFiles{}}
+	if old != nil {
+		maps.Copy(p.side, old.side)
+	}
 	if s.extend && old != nil {
 		p.runs = append(p.runs, old.runs...)
 		p.masked = old.masked
 	}
 	first := len(p.runs)
-	if p.runs, err = s.append(p.runs, old); err != nil {
+	if p.runs, err = s.append(p.runs, old, p.side); err != nil {
 		return nil, err
 	}
 	for i := range p.runs[first:] {
@@ -77,12 +87,15 @@ func (s *recording) assemble() (*parsed, error) {
 	if old != nil && !s.extend && slices.Equal(old.tokens, p.tokens) {
 		p.runs = append(p.runs[:first], keepTexts(old.runs, p.runs[first:], s.matchers)...)
 	}
-	if len(p.runs) > MaxRuns {
-		return nil, fmt.Errorf("%w: more than %d runs", ErrTooLarge, MaxRuns)
+	if len(p.runs) > s.limits.Runs {
+		return nil, fmt.Errorf("%w: more than %d runs", ErrTooLarge, s.limits.Runs)
 	}
 	p.settle()
-	if p.size > MaxFile-128 {
-		return nil, fmt.Errorf("%w: the recording is longer than %d bytes", ErrTooLarge, MaxFile)
+	if p.size > s.limits.File-128 {
+		return nil, fmt.Errorf("%w: the recording is longer than %d bytes", ErrTooLarge, s.limits.File)
+	}
+	if n := p.trimSide(); n > s.limits.SideFiles {
+		return nil, fmt.Errorf("%w: the side files of the recording are longer than %d bytes", ErrTooLarge, s.limits.SideFiles)
 	}
 	return p, nil
 }
@@ -101,7 +114,7 @@ func (s *recording) undeclared(old *parsed, tokens []token) error {
 }
 
 // append adds what was recorded to runs. Each run is masked that something was redacted in.
-func (s *recording) append(runs []runText, old *parsed) ([]runText, error) {
+func (s *recording) append(runs []runText, old *parsed, side sideFiles) ([]runText, error) {
 	redactor := s.guard.redactor()
 	if redactor != nil && s.extend && old != nil {
 		redactor.reserve(old.body(nil))
@@ -117,7 +130,7 @@ func (s *recording) append(runs []runText, old *parsed) ([]runText, error) {
 		}
 		var run runText
 		if err == nil {
-			run, err = s.write(d, redactor, permits)
+			run, err = s.write(d, redactor, permits, side)
 		}
 		if err != nil {
 			return nil, &RecordError{Run: i + 1, Program: programOf(t.argv), Err: err}
@@ -129,12 +142,12 @@ func (s *recording) append(runs []runText, old *parsed) ([]runText, error) {
 }
 
 // write makes the text of one run. What the same run in the old file allows is allowed again.
-func (s *recording) write(d *draft, redactor *redactor, permits *index) (runText, error) {
+func (s *recording) write(d *draft, redactor *redactor, permits *index, side sideFiles) (runText, error) {
 	clean, err := redactor.draft(d, [2][]string{})
 	if err != nil {
 		return runText{}, err
 	}
-	run, err := readRun(clean.append(nil, s.words), defaultLimits)
+	run, err := readRun(clean.append(nil, s.words, side), s.limits, side)
 	if err != nil || permits == nil || redactor == nil {
 		return run, err
 	}
@@ -147,7 +160,7 @@ func (s *recording) write(d *draft, redactor *redactor, permits *index) (runText
 	if clean, err = redactor.draft(d, permits.runs[at].allowedOutput()); err != nil {
 		return runText{}, err
 	}
-	return readRun(append(clean.append(nil, s.words), permits.runs[at].allowLines()...), defaultLimits)
+	return readRun(append(clean.append(nil, s.words, side), permits.runs[at].allowLines()...), s.limits, side)
 }
 
 // permitsOf are the runs of the old file that allow a rule something, nil when there is none.
@@ -179,11 +192,14 @@ func (p *parsed) extensions() (lines []byte) {
 }
 
 // readRun parses one run on its own.
-func readRun(text []byte, lim limits) (runText, error) {
+func readRun(text []byte, lim limits, side sideFiles) (runText, error) {
 	p := parser{limits: lim, body: text}
 	p.next()
 	if _, err := p.run(); err != nil {
 		return runText{}, err
+	}
+	if name, problem := p.runs[0].attach(side.of); problem != "" {
+		return runText{}, &SideFileError{Name: name, Reason: problem}
 	}
 	return p.runs[0], nil
 }

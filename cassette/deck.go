@@ -60,9 +60,9 @@ func open(path string, o options, from setting) (*Deck, error) {
 	if mode != Record {
 		var err error
 		if mode == Verify {
-			tape, err = load(path, defaultLimits)
+			tape, err = load(path, o.limits)
 		} else {
-			tape, check, err = loadToPlay(path, defaultLimits)
+			tape, check, err = loadToPlay(path, o.limits)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err

@@ -89,6 +89,9 @@
 //
 // # Large files
 //
+// Binary streams of more than 64 KiB and text of more than 1 MiB stand in side files: in the folder NAME.blobs beside NAME.cassette, named by
+// their digests. One that is missing or altered is a [*SideFileError]. [WithLimits] sets other caps than those of the format.
+//
 // [Open] plays a file of 4 MiB or more before all of it is read: its runs are found, and what they are matched by; a run is checked when
 // it is played, and the whole file, checksum included, beside the first plays. What only that finds fails every later call, and the check
 // of the test: [Player.Check] and [Player.Close] wait for it. [Load] and [Parse] check all of it first, as Open does with smaller files.
@@ -112,6 +115,6 @@
 //
 // The specs of this package hold the words above: "What is written" every byte and outcome, "Reading a file" strictness, "A
 // recorder", "A player", "A miss", "Tokens" and "Open" what their names say, "A conversation" turns and divergence, "Redaction" the rules, the canaries and the final scan, "Saving" privacy, links, locks and kills at random instants
-// (with an in-place writer that does lose files, as the control), "A large file" what is found when, "Secrets" the printers, "Conformance" that recording and replaying
+// (with an in-place writer that does lose files, as the control), "A large file" what is found when, "A side file" its rule and its faults, "Secrets" the printers, "Conformance" that recording and replaying
 // pass the specs of runner/runnertest.
 package cassette

@@ -30,8 +30,8 @@ type capture struct {
 	tail    bool
 }
 
-// append appends the run as it stands in a file.
-func (d *draft) append(dst []byte, t translator) []byte {
+// append appends the run as it stands in a file, and puts what does not into side.
+func (d *draft) append(dst []byte, t translator, side sideFiles) []byte {
 	dst = append(dst, "run\n"...)
 	for _, arg := range d.argv {
 		dst = appendQuotedLine(dst, "argv", t.toFile([]byte(arg), nil))
@@ -49,16 +49,16 @@ func (d *draft) append(dst []byte, t translator) []byte {
 	case d.interactive:
 		var data []byte
 		data, arrivals = translateStream(capture{data: d.stdin}, inStream, arrivals, t.toFile)
-		dst = appendStream(append(dst, "  stdin interactive\n"...), "in", data)
+		dst = appendStream(append(dst, "  stdin interactive\n"...), "in", data, side)
 	default:
-		dst = appendStream(dst, "in", t.toFile(d.stdin, nil))
+		dst = appendStream(dst, "in", t.toFile(d.stdin, nil), side)
 	}
 	var cuts []byte
 	for id, c := range d.stream {
 		var data []byte
 		data, arrivals = translateStream(c, runner.StreamID(id), arrivals, t.toFile)
 		tag := [2]string{"out", "err"}[id]
-		dst = appendStream(dst, tag, data)
+		dst = appendStream(dst, tag, data, side)
 		cuts = appendCut(cuts, tag, c, len(data))
 	}
 	end := d.end

@@ -74,7 +74,7 @@ func File(samples []Sample, opts ...Option) []byte {
 	}
 	file := appendTokens([]byte("cassette 1\n"), tokens)
 	for _, s := range samples {
-		file = s.draft().append(file, words)
+		file = s.draft().append(file, words, nil)
 	}
 	sum := sha256.Sum256(file)
 	return append(file, trailerOf(len(samples), sum[:])...)
@@ -106,7 +106,7 @@ func Redact(data []byte, marks []int, opts ...Option) ([]byte, []int) {
 
 // ParseLimited is Parse with other caps.
 func ParseLimited(data []byte, file, run, line, runs int) error {
-	_, err := parse(data, limits{file, run, line, runs}, mustFit)
+	_, err := parse(data, limits{File: file, Run: run, Line: line, Runs: runs}, mustFit)
 	return err
 }
 

@@ -61,7 +61,7 @@ func Import(data []byte, opts ...Option) (tape *Tape, skipped []string, err erro
 	}
 	g := newGuard(o.redaction)
 	redactor := g.redactor()
-	p := &parsed{}
+	p := &parsed{side: sideFiles{}}
 	for i := range file.Entries {
 		d, problem := file.Entries[i].draft(file.Version)
 		if problem != "" {
@@ -71,7 +71,7 @@ func Import(data []byte, opts ...Option) (tape *Tape, skipped []string, err erro
 		if d, err = redactor.draft(d, [2][]string{}); err != nil {
 			return nil, nil, err
 		}
-		run, err := readRun(d.append(nil, translator{}), defaultLimits)
+		run, err := readRun(d.append(nil, translator{}, p.side), defaultLimits, p.side)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%w: entry %d: %w", ErrImport, i+1, err)
 		}

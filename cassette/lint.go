@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
+	"github.com/boombox-go/boombox/internal/plaintext"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -22,7 +24,11 @@ const largeRun = 1 << 20
 
 // Lint looks over a file: its grammar and its checksum, turned line ends, paths that are of one machine, runs that cannot be told
 // apart, annotations that say nothing, and runs larger than 1 MiB. It does not look for secrets: [Tape.Scan] does.
-func Lint(data []byte) (list []Problem) {
+func Lint(data []byte) (list []Problem) { return LintAt(data, "") }
+
+// LintAt is [Lint] for the content of the file at path, and looks at the folder beside it as well: for side files that are missing or were
+// altered, and for those that the cassette does not use.
+func LintAt(data []byte, path string) (list []Problem) {
 	if bytes.Contains(data, []byte("\r\n")) {
 		list = append(list, Problem{Text: "line ends are CR LF: give *.cassette text eol=lf to git"})
 	}
@@ -42,6 +48,9 @@ func Lint(data []byte) (list []Problem) {
 		if !bytes.Contains(p.body(nil), []byte(t.bare()+">")) && !bytes.Contains(p.body(nil), []byte(t.bare()+":")) {
 			list = append(list, Problem{Line: 2, Text: "token " + t.bare() + " is declared and not used"})
 		}
+	}
+	if path != "" {
+		list = append(list, lintSide(p, path)...)
 	}
 	seen := map[string]int{}
 	for i := range p.runs {
@@ -77,6 +86,26 @@ func Lint(data []byte) (list []Problem) {
 		} else {
 			seen[key] = i
 		}
+	}
+	return list
+}
+
+// lintSide looks at the folder of the side files.
+func lintSide(p *parsed, path string) (list []Problem) {
+	for i := range p.runs {
+		name, problem := p.runs[i].attach(func(name string, length int) ([]byte, string) {
+			return readSide(filepath.Join(sideDir(path), name), name, length)
+		})
+		if problem != "" {
+			list = append(list, Problem{Line: p.runs[i].line, Run: i + 1, Text: "side file " + name + ": " + problem})
+		}
+	}
+	_, orphans, err := SideFiles(path)
+	if err != nil {
+		list = append(list, Problem{Text: "the folder of the side files cannot be looked at"})
+	}
+	for _, orphan := range orphans {
+		list = append(list, Problem{Text: "the side file " + plaintext.Bounded(filepath.Base(orphan), 80) + " is used by no run: boombox prune removes it"})
 	}
 	return list
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -96,7 +97,18 @@ func Merge(base, ours, theirs *Tape) (*Tape, error) {
 	}
 	merged.header = append(merged.header, o.extensions()...)
 	merged.settle()
-	return Parse(merged.marshal())
+	p, err := parse(merged.marshal(), defaultLimits, mustFit)
+	if err != nil {
+		return nil, err
+	}
+	p.side = sideFiles{}
+	maps.Copy(p.side, t.side)
+	maps.Copy(p.side, o.side)
+	if err := p.attach("", defaultLimits); err != nil {
+		return nil, err
+	}
+	p.trimSide()
+	return newTape(p), nil
 }
 
 // pair finds for each run of base the one in p of the same key, -1 for none.

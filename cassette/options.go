@@ -25,10 +25,11 @@ type options struct {
 	// tolerated are the classes that Verify lets pass.
 	tolerated []Class
 	tempDir   func() string
+	limits    limits
 }
 
 func gather(opts []Option) (options, error) {
-	o := options{hint: DefaultHint}
+	o := options{hint: DefaultHint, limits: defaultLimits}
 	for _, opt := range opts {
 		if err := opt(&o); err != nil {
 			return o, err

@@ -23,6 +23,8 @@ type parsed struct {
 	runs   []runText
 	// raw is the file up to the trailer, and last the trailer that was found to fit; nil for one that was not read as it is.
 	raw, last []byte
+	// side are the contents of its side files.
+	side sideFiles
 	// size is the length of the whole file.
 	size int
 }
@@ -47,8 +49,8 @@ const (
 
 // parse reads a file. What it returns refers to data.
 func parse(data []byte, lim limits, seal sealing) (*parsed, error) {
-	if len(data) > lim.file {
-		return nil, tooLarge(0, "file", lim.file)
+	if len(data) > lim.File {
+		return nil, tooLarge(0, "file", lim.File)
 	}
 	if bytes.IndexByte(data, '\r') >= 0 {
 		// A checkout may have turned the line ends. A CR inside a string is always escaped, so nothing is lost.
@@ -188,8 +190,8 @@ func (p *parser) head() (more bool, err error) {
 		line, ok = p.next()
 	}
 	for ok && bytes.HasPrefix(line, []byte("x-")) {
-		if len(line) > p.limits.line {
-			return false, tooLarge(p.line, "line", p.limits.line)
+		if len(line) > p.limits.Line {
+			return false, tooLarge(p.line, "line", p.limits.Line)
 		}
 		if problem := checkExtension(line); problem != "" {
 			return false, p.corrupt(problem)
@@ -212,7 +214,7 @@ func (p *parser) head() (more bool, err error) {
 // all reads runs to the end of the body. The first line of the first of them was just read.
 func (p *parser) all() error {
 	for more := true; more; {
-		if len(p.runs) == p.limits.runs {
+		if len(p.runs) == p.limits.Runs {
 			return p.tooMany(p.line)
 		}
 		var err error
@@ -224,7 +226,7 @@ func (p *parser) all() error {
 }
 
 func (p *parser) tooMany(line int) error {
-	return &CorruptError{Line: line, Reason: fmt.Sprintf("more than %d runs", p.limits.runs), Err: ErrTooLarge}
+	return &CorruptError{Line: line, Reason: fmt.Sprintf("more than %d runs", p.limits.Runs), Err: ErrTooLarge}
 }
 
 // ended refuses a last line that has no end.
@@ -264,7 +266,7 @@ func (p *parser) join(rest *parser, err error) error {
 	for i := range rest.runs {
 		rest.runs[i].line += p.line
 	}
-	if over := len(p.runs) + len(rest.runs) - p.limits.runs; err == nil && over > 0 {
+	if over := len(p.runs) + len(rest.runs) - p.limits.Runs; err == nil && over > 0 {
 		return p.tooMany(rest.runs[len(rest.runs)-over].line)
 	}
 	p.line += rest.line
@@ -300,13 +302,13 @@ func (p *parser) run() (more bool, err error) {
 			if line, ok = p.next(); !ok || len(line) <= 2 || line[0] != ' ' || line[1] != ' ' {
 				break
 			}
-			if len(line) > p.limits.line {
-				return false, tooLarge(p.line, "line", p.limits.line)
+			if len(line) > p.limits.Line {
+				return false, tooLarge(p.line, "line", p.limits.Line)
 			}
 			sec, problem = r.add(line[2:])
 		}
-		if p.pos-from > p.limits.run {
-			return false, tooLarge(r.line, "run", p.limits.run)
+		if p.pos-from > p.limits.Run {
+			return false, tooLarge(r.line, "run", p.limits.Run)
 		}
 		switch {
 		case problem != "":
@@ -357,7 +359,7 @@ func (p *parser) outputLine(r *runText) (sec section, problem string, ok bool) {
 		return 0, "", false
 	}
 	length, size := scanQuoted(rest[prefix:])
-	if length <= 0 || prefix+size > p.limits.line {
+	if length <= 0 || prefix+size > p.limits.Line {
 		return 0, "", false
 	}
 	p.start, p.pos = p.pos, p.pos+prefix+size

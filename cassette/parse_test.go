@@ -173,7 +173,7 @@ var _ = Describe("Reading a file", func() {
 		Entry("an extension of the file inside it", "  exit 3", "x-note out", 14, "line that belongs before the first run"),
 		Entry("a kind that is not known", "  pipes-held", "  pipes-hold x", 15, "line of an unknown kind"),
 		Entry("a word alone", "  pipes-held", "  pipes", 15, "line that reads neither as a part of a run nor as an extension"),
-		Entry("a side file", "  out \"first", "  out-file sha256:00\n  out \"first", 12, "side file, which this reader does not know yet"),
+		Entry("a side file", "  out \"first", "  out-file sha256:00\n  out \"first", 12, "not a side file: want sha256: with 64 digits, and a length"),
 		Entry("a string without quotes", `argv "commit"`, `argv commit`, 6, "not one quoted string"),
 		Entry("a space too much", `argv "commit"`, `argv  "commit"`, 6, "not one quoted string"),
 		Entry("a space behind", `argv "commit"`, `argv "commit" `, 6, "not one quoted string"),

@@ -31,13 +31,14 @@ type Player struct {
 }
 
 type playing struct {
-	tape  *parsed
-	words translator
-	pace  Pace
-	from  setting
-	hint  string
-	guard *guard
-	order Order
+	tape   *parsed
+	words  translator
+	pace   Pace
+	from   setting
+	hint   string
+	guard  *guard
+	order  Order
+	limits limits
 	// check is the rest of the check of a file that was skimmed, nil where there is none.
 	check *inspection
 
@@ -64,7 +65,7 @@ func newPlayer(p *parsed, o options, from setting, check *inspection) (*Player, 
 		return nil, err
 	}
 	s := &playing{
-		tape: p, words: words, pace: o.pace, from: from, hint: o.hint, guard: newGuard(o.redaction), order: o.order, check: check,
+		tape: p, words: words, pace: o.pace, from: from, hint: o.hint, guard: newGuard(o.redaction), order: o.order, limits: o.limits, check: check,
 		index: newIndex(p.runs, o.matchers),
 	}
 	return &Player{printer{s.describe}, func() *playing { return s }}, nil
@@ -160,7 +161,7 @@ func (s *playing) claim(cmd *runner.Cmd, c call) (*runText, error) {
 	s.calls++
 	var broken error
 	serves := func(i int) bool {
-		if broken = s.index.runs[i].complete(defaultLimits); broken != nil {
+		if broken = s.index.runs[i].complete(s.limits); broken != nil {
 			return true
 		}
 		return (s.order != Strict || s.index.due(i)) && s.index.runs[i].serves(cmd, s.words)

@@ -37,6 +37,7 @@ type recording struct {
 	matchers []programMatcher
 	// cancelled keeps cancelled runs, extend the runs that the file has.
 	cancelled, extend bool
+	limits            limits
 	// verify says that nothing is written.
 	verify bool
 
@@ -97,7 +98,7 @@ func newRecording(inner runner.Runner, o options) (_ *recording, err error) {
 	if inner == nil {
 		inner = runner.Contained{}
 	}
-	s := &recording{inner: inner, cancelled: o.cancelled, extend: o.extend, guard: newGuard(o.redaction), matchers: o.matchers}
+	s := &recording{inner: inner, cancelled: o.cancelled, extend: o.extend, guard: newGuard(o.redaction), matchers: o.matchers, limits: o.limits}
 	for _, r := range o.values {
 		s.tokens = append(s.tokens, r.token)
 	}

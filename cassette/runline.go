@@ -88,8 +88,12 @@ func (r *runText) add(line []byte) (section, string) {
 			return secOptional, "text behind optional"
 		}
 		return secOptional, ""
-	case "in-file", "out-file", "err-file":
-		return secNone, "side file, which this reader does not know yet"
+	case "in-file":
+		return r.addSide(secIn, payload)
+	case "out-file":
+		return r.addSide(secOut, payload)
+	case "err-file":
+		return r.addSide(secErr, payload)
 	}
 	if bytes.HasPrefix(line, []byte("x-")) {
 		return secNone, checkExtension(line)
@@ -109,6 +113,7 @@ const (
 	encText encoding = 1 + iota
 	encBase64
 	encPadded // base64 that has ended: padding can only come last
+	encFile   // a side file, which is all of the stream
 )
 
 func (r *runText) addText(s section, payload []byte) (section, string) {

@@ -3,6 +3,7 @@ package cassette
 import (
 	"bytes"
 	"fmt"
+	"maps"
 
 	"github.com/boombox-go/boombox/runner"
 )
@@ -22,14 +23,18 @@ func (t *Tape) Scrub(opts ...Option) (*Tape, error) {
 	redactor := g.redactor()
 	redactor.reserve(p.body(nil))
 	p.runs = append([]runText(nil), p.runs...)
+	p.side = maps.Clone(p.side)
+	if p.side == nil {
+		p.side = sideFiles{}
+	}
 	changed := false
 	for i := range p.runs {
 		r := &p.runs[i]
 		redactor.used = false
 		d, err := redactor.draft(r.draft(), r.allowedOutput())
 		if err == nil && redactor.used {
-			text := append(d.append(nil, translator{}), r.extensions()...)
-			*r, err = readRun(text, defaultLimits)
+			text := append(d.append(nil, translator{}, p.side), r.extensions()...)
+			*r, err = readRun(text, defaultLimits, p.side)
 			changed = true
 		}
 		if err != nil {
@@ -43,6 +48,7 @@ func (t *Tape) Scrub(opts ...Option) (*Tape, error) {
 	p.header = append(appendRedact(header), p.extensions()...)
 	p.masked = true
 	p.settle()
+	p.trimSide()
 	return newTape(&p), nil
 }
 

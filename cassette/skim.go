@@ -16,7 +16,7 @@ const skimmedFrom = 4 << 20
 // were turned. The runs that it returns are skimmed.
 func skim(data []byte, lim limits) *parsed {
 	body, trailer := cutTrailer(data)
-	if len(data) > lim.file || trailer == nil {
+	if len(data) > lim.File || trailer == nil {
 		return nil
 	}
 	p := &parser{limits: lim, body: body, parsed: parsed{size: len(data), raw: body}}
@@ -26,7 +26,7 @@ func skim(data []byte, lim limits) *parsed {
 	if more, err := p.head(); err != nil || !more {
 		return nil
 	}
-	if !p.skimRuns() || p.count(trailer) != len(p.runs) || len(p.runs) > lim.runs {
+	if !p.skimRuns() || p.count(trailer) != len(p.runs) || len(p.runs) > lim.Runs {
 		return nil
 	}
 	return &p.parsed
@@ -100,7 +100,7 @@ func (r *runText) skim(lim limits) bool {
 	}
 	for {
 		line, ok := p.next()
-		if !ok || len(line) <= 2 || len(line) > lim.line || line[0] != ' ' || line[1] != ' ' {
+		if !ok || len(line) <= 2 || len(line) > lim.Line || line[0] != ' ' || line[1] != ' ' {
 			return false
 		}
 		if !beforeOutput(line[2:]) {
@@ -148,7 +148,7 @@ func (r *runText) complete(lim limits) error {
 	if !r.skimmed {
 		return nil
 	}
-	whole, err := readRun(r.text, lim)
+	whole, err := readRun(r.text, lim, nil)
 	if err != nil {
 		return err
 	}

@@ -23,10 +23,13 @@ func mostlyBinary(data []byte) bool {
 	return binary && length*5 > len(data)*8
 }
 
-// appendStream appends the lines of one stream: none when it is empty.
-func appendStream(dst []byte, tag string, data []byte) []byte {
+// appendStream appends the lines of one stream: none when it is empty. With side nil, all of it stands in the file.
+func appendStream(dst []byte, tag string, data []byte, side sideFiles) []byte {
 	if len(data) == 0 {
 		return dst
+	}
+	if side != nil && bulky(data) {
+		return appendSide(dst, tag, side.put(data), len(data))
 	}
 	if mostlyBinary(data) {
 		for len(data) > 0 {

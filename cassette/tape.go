@@ -23,19 +23,32 @@ type Tape struct {
 func newTape(p *parsed) *Tape { return &Tape{printer{p.describe}, func() *parsed { return p }} }
 
 // Parse reads a cassette from memory: all of it is checked, or refused with a [*CorruptError] that names the line, or a
-// [*VersionError].
+// [*VersionError]. One with side files needs [ParseAt].
 func Parse(data []byte) (*Tape, error) {
+	return ParseAt(data, "")
+}
+
+// ParseAt is [Parse] for what stands, or is going to stand, in the file at path: its side files are read from the folder beside it. The
+// file itself is not.
+func ParseAt(data []byte, path string) (*Tape, error) {
 	p, err := parse(bytes.Clone(data), defaultLimits, mustFit)
+	if err == nil {
+		err = p.attach(path, defaultLimits)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return newTape(p), nil
 }
 
-// Load reads a cassette file. Its mode does not matter: a checkout keeps none. A missing file is an error that matches
-// [fs.ErrNotExist]; a corrupt or unreadable one never is.
-func Load(path string) (*Tape, error) {
-	p, err := load(path, defaultLimits)
+// Load reads a cassette file and its side files. Their modes do not matter: a checkout keeps none. A missing file is an error that matches
+// [fs.ErrNotExist]; a corrupt or unreadable one never is, and a missing or altered side file is a [*SideFileError]. [WithLimits] applies.
+func Load(path string, opts ...Option) (*Tape, error) {
+	o, err := gather(opts)
+	if err != nil {
+		return nil, err
+	}
+	p, err := load(path, o.limits)
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +61,9 @@ func load(path string, lim limits) (*parsed, error) {
 		return nil, err
 	}
 	p, err := parse(data, lim, mustFit)
+	if err == nil {
+		err = p.attach(path, lim)
+	}
 	if err != nil {
 		return nil, at(path, err)
 	}
@@ -61,13 +77,16 @@ func loadToPlay(path string, lim limits) (*parsed, *inspection, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(data) >= skimmedFrom {
+	if len(data) >= skimmedFrom && !hasSideDir(path) {
 		if p := skim(data, lim); p != nil {
 			p.path = path
 			return p, inspect(path, data, lim), nil
 		}
 	}
 	p, err := parse(data, lim, mustFit)
+	if err == nil {
+		err = p.attach(path, lim)
+	}
 	if err != nil {
 		return nil, nil, at(path, err)
 	}
@@ -93,8 +112,8 @@ func readFile(path string, lim limits) ([]byte, error) {
 	if info, err = f.Stat(); err != nil {
 		return nil, fmt.Errorf("cassette: %w", err)
 	}
-	if info.Size() > int64(lim.file) {
-		return nil, at(path, tooLarge(0, "file", lim.file))
+	if info.Size() > int64(lim.File) {
+		return nil, at(path, tooLarge(0, "file", lim.File))
 	}
 	data := make([]byte, info.Size())
 	half := len(data) / 2
@@ -161,7 +180,7 @@ func (t *Tape) Tokens() []string {
 	return names
 }
 
-// Marshal returns the file.
+// Marshal returns the file, without its side files, which [Tape.Save] writes.
 func (t *Tape) Marshal() []byte { return t.state().marshal() }
 
 // WriteTo writes the file to w.

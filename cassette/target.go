@@ -110,6 +110,10 @@ func (t *target) replace(p *parsed) error {
 	if err := t.regular(); err != nil {
 		return err
 	}
+	if err := t.saveSide(p); err != nil {
+		return fmt.Errorf("cassette: saving %q: %w", t.path, err)
+	}
+	old := t.before()
 	body := p.pieces()
 	trailer := make(chan []byte, 1)
 	go func() { trailer <- p.seal(body) }() // worked out while the file is written
@@ -133,10 +137,29 @@ func (t *target) replace(p *parsed) error {
 	if err := syncDir(filepath.Dir(t.path)); err != nil {
 		return fmt.Errorf("cassette: saving %q: %w", t.path, err)
 	}
+	if old != nil {
+		t.dropSide(old, p)
+	}
 	return nil
 }
 
-// writeNew writes a file that was not there, readable for its owner alone, and sees it onto the disk.
+// before is what is to be replaced, nil when it has no side files to be cleared away.
+func (t *target) before() *parsed {
+	if !hasSideDir(t.path) {
+		return nil
+	}
+	data, err := readFile(t.path, defaultLimits)
+	if err != nil {
+		return nil
+	}
+	old, err := parse(data, defaultLimits, unsealed)
+	if err != nil {
+		return nil
+	}
+	return old
+}
+
+// writeNew writes a file that was not there, with a last piece that may come later, readable for its owner alone, and sees it onto the disk.
 func writeNew(path string, body [][]byte, trailer <-chan []byte) (err error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -155,8 +178,10 @@ func writeNew(path string, body [][]byte, trailer <-chan []byte) (err error) {
 			return err
 		}
 	}
-	if _, err := w.Write(<-trailer); err != nil {
-		return err
+	if trailer != nil {
+		if _, err := w.Write(<-trailer); err != nil {
+			return err
+		}
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -55,6 +55,8 @@ type runText struct {
 	masked bool
 	cut    [2]cut
 	enc    [3]encoding
+	// side has the streams that stand in side files, nil when there are none, or they were not looked at.
+	side *[3][]byte
 }
 
 // cut says that the file holds only a part of a stream: its head, or its tail.
@@ -102,6 +104,12 @@ var tags = [...]string{"in", "out", "err"}
 func (r *runText) stream(s section) []byte {
 	if r.start[s] == 0 || r.size[s-secIn] == 0 {
 		return nil
+	}
+	if r.enc[s-secIn] == encFile {
+		if r.side == nil {
+			return nil
+		}
+		return bytes.Clone(r.side[s-secIn])
 	}
 	data := make([]byte, 0, r.size[s-secIn])
 	if r.enc[s-secIn] == encText {

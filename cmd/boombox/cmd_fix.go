@@ -43,7 +43,7 @@ func (c *fixCmd) Run() error {
 		if c.Check {
 			continue
 		}
-		tape, err := cassette.Parse(resealed)
+		tape, err := cassette.ParseAt(resealed, path)
 		if err == nil {
 			err = tape.Save(path)
 		}

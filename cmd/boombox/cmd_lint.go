@@ -59,7 +59,7 @@ func (c *lintCmd) Run() error {
 		if err != nil {
 			return toolError(err)
 		}
-		for _, p := range cassette.Lint(data) {
+		for _, p := range cassette.LintAt(data, path) {
 			text := p.Text
 			if p.Run > 0 {
 				text = fmt.Sprintf("run %d: %s", p.Run, text)

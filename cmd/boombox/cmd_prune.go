@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +28,7 @@ type pruneCmd struct {
 func (*pruneCmd) Help() string {
 	return "First run all tests with " + cassette.EnvIndex + "=FILE (absolute), go test -count=1 ./..., without -run, -short or a " +
 		"focus: a test that did not run opens nothing, and its cassette would seem to belong to none. The status is 1 when " +
-		"there is something to delete. An index that is older than a test file below DIR is refused."
+		"there is something to delete; side files that no cassette uses are found as well. An index that is older than a test file below DIR is refused."
 }
 
 // Run implements the subcommand.
@@ -58,11 +59,19 @@ func (c *pruneCmd) Run() error {
 	if len(orphans) == len(paths) && len(paths) > 0 {
 		return toolError(errors.New("none of these cassettes is in the index: it is of other tests"))
 	}
+	sides, err := sideOrphans(c.Dirs, paths, orphans)
+	if err != nil {
+		return toolError(err)
+	}
+	orphans = append(orphans, sides...)
 	if c.Delete {
 		for _, path := range orphans {
 			if err := os.Remove(path); err != nil {
 				return toolError(err)
 			}
+		}
+		for _, path := range sides {
+			_ = os.Remove(filepath.Dir(path)) // if nothing is left in it
 		}
 	}
 	if c.JSON {
@@ -82,6 +91,32 @@ func (c *pruneCmd) Run() error {
 		return err
 	}
 	return findings(!c.Delete && len(orphans) > 0)
+}
+
+// sideOrphans are the side files that belong to none of the cassettes that stay.
+func sideOrphans(dirs []text, cassettes, orphans []string) (list []string, err error) {
+	owners := slices.Clone(cassettes)
+	for _, dir := range dirs {
+		err := filepath.WalkDir(string(dir), func(path string, d fs.DirEntry, err error) error {
+			if name, found := strings.CutSuffix(path, ".blobs"); err == nil && found && d.IsDir() && !slices.Contains(owners, name+".cassette") {
+				owners = append(owners, name+".cassette")
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, owner := range owners {
+		used, orphaned, err := cassette.SideFiles(owner)
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, orphaned...); slices.Contains(orphans, owner) {
+			list = append(list, used...)
+		}
+	}
+	return list, nil
 }
 
 // readIndex reads the paths that were opened, and when the first of them was.

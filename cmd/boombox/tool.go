@@ -82,7 +82,7 @@ func sealedTape(path string) (tape *cassette.Tape, fits bool, err error) {
 	if unreadable != nil {
 		return nil, false, err
 	}
-	tape, err = cassette.Parse(resealed)
+	tape, err = cassette.ParseAt(resealed, path)
 	return tape, false, err
 }
 

@@ -112,6 +112,16 @@ var _ = Describe("the cassette tools", func() {
 		Expect(in("prune", "--index", index, "--delete", ".")).To(ends(0, "orphan.cassette: deleted\n"))
 		Expect(files(dir)).To(ConsistOf("used.cassette"))
 
+		By("side files of a cassette that has none, or is gone, among them")
+		for _, folder := range []string{"used.blobs", "gone.blobs"} {
+			Expect(os.Mkdir(filepath.Join(dir, folder), 0o700)).To(Succeed())
+			Expect(os.WriteFile(filepath.Join(dir, folder, "0123"), nil, 0o600)).To(Succeed())
+		}
+		Expect(in("lint", "used.cassette")).To(ends(1, "used.cassette: the side file 0123 is used by no run: boombox prune removes it\n"))
+		Expect(in("prune", "--index", index, ".")).To(ends(1, filepath.Join("used.blobs", "0123")+": belongs to no test\n"+filepath.Join("gone.blobs", "0123")+": belongs to no test\n"))
+		Expect(in("prune", "--index", index, "--delete", ".").Status).To(BeZero())
+		Expect(files(dir)).To(ConsistOf("used.cassette"))
+
 		Expect(os.WriteFile(index, []byte("\"/elsewhere\"\n"), 0o600)).To(Succeed())
 		Expect(in("prune", "--index", index, "--delete", ".")).To(fails("of other tests"))
 		Expect(files(dir)).To(ConsistOf("used.cassette"))
