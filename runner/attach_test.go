@@ -430,3 +430,64 @@ func (s *stubStream) isClosed() bool {
 	defer s.mu.Unlock()
 	return s.closed
 }
+
+func TestAttachGivesGraces(t *testing.T) {
+	onFakeClock(t, "a cancel has its own, and asks by the command's signal", func(g *WithT) {
+		for _, c := range []struct {
+			cancel, want time.Duration
+		}{{0, 10 * time.Second}, {time.Second, time.Second}, {time.Minute, time.Minute}, {runner.NoGrace, 0}} {
+			b := newStub()
+			cmd := runner.Command("x")
+			cmd.Grace, cmd.CancelGrace, cmd.StopSignal = 10*time.Second, c.cancel, syscall.SIGINT
+			p := runner.Attach(cmd, b, time.Now())
+			p.Cancel(nil)
+			_, took := settled(p)
+			g.Expect(took).To(Equal(c.want))
+			if c.want > 0 {
+				g.Expect(b.terminated).To(Equal([]syscall.Signal{syscall.SIGINT}))
+			} else {
+				g.Expect(b.terminated).To(BeEmpty())
+			}
+		}
+	})
+	onFakeClock(t, "a timeout's is not that of a cancel", func(g *WithT) {
+		b := newStub()
+		cmd := runner.Command("x")
+		cmd.Timeout, cmd.Grace, cmd.CancelGrace = time.Second, 2*time.Second, time.Hour
+		_, took := settled(runner.Attach(cmd, b, time.Now()))
+		g.Expect(took).To(Equal(3 * time.Second))
+	})
+	onFakeClock(t, "one without an end is none: the first process that ends cuts it short", func(g *WithT) {
+		b := newStub()
+		b.onTerminate = func() { time.AfterFunc(time.Hour, func() { b.finish(contain.ExitStatus{}) }) }
+		cmd := runner.Command("x")
+		cmd.Timeout, cmd.Grace = time.Second, 1<<63-1
+		_, took := settled(runner.Attach(cmd, b, time.Now()))
+		g.Expect(took).To(Equal(time.Second + time.Hour))
+	})
+	onFakeClock(t, "any duration is one: none of them overflows into the past", func(g *WithT) {
+		b := newStub()
+		cmd := runner.Command("x")
+		cmd.Timeout, cmd.IdleTimeout, cmd.Grace, cmd.CancelGrace = 1<<63-1, 1<<63-1, 1<<63-1, 1<<63-1
+		p := runner.Attach(cmd, b, time.Now().Add(-time.Hour))
+		time.Sleep(24 * 365 * time.Hour)
+		_, over := p.Result()
+		g.Expect(over).To(BeFalse())
+		b.finish(contain.ExitStatus{})
+		res, _ := settled(p)
+		g.Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+	})
+	onFakeClock(t, "bytes on either stream are a sign of life, and lines are not needed for it", func(g *WithT) {
+		b := newStub()
+		cmd := runner.Command("x")
+		cmd.IdleTimeout = time.Minute
+		p := runner.Attach(cmd, b, time.Now())
+		for i := range 10 {
+			time.Sleep(40 * time.Second)
+			[]*stubStream{b.out, b.err}[i%2].write([]byte("."))
+		}
+		res, took := settled(p)
+		g.Expect(took).To(Equal(time.Minute))
+		g.Expect(res.Outcome()).To(Equal(runner.IdleTimedOut))
+	})
+}

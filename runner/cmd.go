@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/boombox-go/boombox/contain"
@@ -33,9 +34,16 @@ type Cmd struct {
 	// IdleTimeout kills the whole tree when neither stream has given a byte for that long. 0 means none; a negative
 	// value is refused. Time that a Tee takes does not count as idle.
 	IdleTimeout time.Duration
-	// Grace is the time between the request to end (SIGTERM to the tree) and the kill when a timeout, a cancel or
-	// an overflow ends the run. 0 kills at once; a negative value is refused.
+	// Grace is the time between the request to end (StopSignal to the tree) and the kill when a timeout, a cancel or
+	// an overflow ends the run. 0 kills at once; a negative value is refused. The request is not made again, and a tree
+	// whose first process has ended is killed at once.
 	Grace time.Duration
+	// CancelGrace takes the place of Grace when a cancel ends the run: a context, [Process.Cancel] or [Process.Close]. 0
+	// means Grace, and [NoGrace] kills at once. Any other negative value is refused.
+	CancelGrace time.Duration
+	// StopSignal is the request to end that a grace begins with. 0 means SIGTERM. Windows has no such requests: there a
+	// grace is no time at all, and a StopSignal refuses the start.
+	StopSignal syscall.Signal
 	// Require are guarantees without which the start is refused.
 	Require contain.Guarantee
 	// Limits cap the whole tree. A cap that cannot be enforced refuses the start.
@@ -47,6 +55,38 @@ type Cmd struct {
 	NoNewPrivileges bool
 	// NoCoreDumps sees to it that the tree leaves no core dumps.
 	NoCoreDumps bool
+}
+
+// lastSignal is the last signal of any system.
+const lastSignal = 128
+
+// NoGrace is a [Cmd.CancelGrace] that kills at once.
+const NoGrace time.Duration = -1
+
+// graces are what a run has between the request to end and the kill.
+type graces struct{ usual, cancel time.Duration }
+
+func (c *Cmd) graces() graces {
+	if c.CancelGrace == 0 {
+		return graces{c.Grace, c.Grace}
+	}
+	return graces{c.Grace, max(c.CancelGrace, 0)}
+}
+
+// after is the grace after that event.
+func (g graces) after(event Outcome) time.Duration {
+	if event == Cancelled {
+		return g.cancel
+	}
+	return g.usual
+}
+
+// stopSignal is the request to end that applies.
+func (c *Cmd) stopSignal() syscall.Signal {
+	if c.StopSignal == 0 {
+		return syscall.SIGTERM
+	}
+	return c.StopSignal
 }
 
 // Command describes the program name with args. A name without a path separator is looked up in the PATH of the
@@ -128,6 +168,10 @@ func (c *Cmd) Validate() error {
 		return c.invalid("IdleTimeout", "it is negative")
 	case c.Grace < 0:
 		return c.invalid("Grace", "it is negative")
+	case c.CancelGrace < 0 && c.CancelGrace != NoGrace:
+		return c.invalid("CancelGrace", "it is negative")
+	case c.StopSignal < 0 || c.StopSignal > lastSignal:
+		return c.invalid("StopSignal", "there is no such signal")
 	}
 	for id, s := range [...]Stream{Stdout: c.Output.Stdout, Stderr: c.Output.Stderr} {
 		if reason := s.invalid(); reason != "" {

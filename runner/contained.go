@@ -75,6 +75,9 @@ type launch struct {
 }
 
 func (l *launch) start(ctx context.Context, require contain.Guarantee) (*Process, error) {
+	if l.cmd.StopSignal != 0 && !canAskToEnd {
+		return nil, &UnsupportedError{Program: l.cmd.program, Field: "StopSignal", Reason: "no signal asks a process to end here"}
+	}
 	env := l.cmd.Env.resolve()
 	spec := contain.Spec{
 		Argv: l.cmd.argv, Env: env.seal(), Dir: l.cmd.Dir,

@@ -19,6 +19,9 @@ const (
 	strangerQuota = 64 << 10
 )
 
+// canAskToEnd: there are signals that ask a process to end.
+const canAskToEnd = true
+
 // pipeReader is our end of an output pipe. After its read deadline it still gives what is in the pipe already, and only
 // then fails with [os.ErrDeadlineExceeded].
 type pipeReader struct {

@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// canAskToEnd: there are no signals that ask a process to end.
+const canAskToEnd = false
+
 // pipeReader is our end of an output pipe. It has no read deadline: it is given up by Close, which ends a pending read.
 type pipeReader struct {
 	file     *os.File

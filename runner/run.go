@@ -22,7 +22,8 @@ type run struct {
 	backend       Backend
 	started       time.Time
 	timeout, idle time.Duration
-	grace         time.Duration
+	grace         graces
+	stopSignal    syscall.Signal
 	pumps         [2]pump
 	// stdin is nil unless the input is interactive.
 	stdin     *inputPipe
@@ -64,18 +65,18 @@ func Attach(cmd *Cmd, backend Backend, started time.Time) *Process {
 // attach is Attach with the files of cmd open, which it takes over.
 func attach(cmd *Cmd, backend Backend, started time.Time, files outputFiles) *Process {
 	r := &run{
-		program: cmd.Program(),
-		backend: backend,
-		started: started,
-		timeout: cmd.Timeout,
-		idle:    cmd.IdleTimeout,
-		grace:   cmd.Grace,
-		pumped:  make(chan struct{}, 2),
-		killing: make(chan struct{}, 1),
-		hurry:   make(chan struct{}),
-		settled: make(chan struct{}),
-
-		observers: cmd.observers,
+		program:    cmd.Program(),
+		backend:    backend,
+		started:    started,
+		timeout:    cmd.Timeout,
+		idle:       cmd.IdleTimeout,
+		grace:      cmd.graces(),
+		stopSignal: cmd.stopSignal(),
+		pumped:     make(chan struct{}, 2),
+		killing:    make(chan struct{}, 1),
+		hurry:      make(chan struct{}),
+		settled:    make(chan struct{}),
+		observers:  cmd.observers,
 	}
 	r.arbiter.poll = backend.Poll
 	if s, ok := backend.(interface{ Outcome() (Outcome, bool) }); ok {
@@ -130,8 +131,8 @@ func interactive(backend Backend) io.WriteCloser {
 func (r *run) supervise() {
 	r.await()
 	exited := r.backend.Exited()
-	if !r.current().natural() && r.grace > 0 && !closed(exited) {
-		r.askToEnd(exited)
+	if end := r.current(); !end.natural() && !closed(exited) {
+		r.askToEnd(r.grace.after(end), exited)
 	}
 	// Only a child that has ended tells who else in the tree holds the streams. Who holds them after the kill is outside,
 	// and shows in the draining.
@@ -192,11 +193,11 @@ func (r *run) await() {
 }
 
 // askToEnd gives the tree the grace to end by itself.
-func (r *run) askToEnd(exited <-chan struct{}) {
-	if r.backend.Terminate(syscall.SIGTERM) != nil {
+func (r *run) askToEnd(within time.Duration, exited <-chan struct{}) {
+	if within <= 0 || r.backend.Terminate(r.stopSignal) != nil {
 		return
 	}
-	grace := time.NewTimer(r.grace)
+	grace := time.NewTimer(within)
 	defer grace.Stop()
 	select {
 	case <-exited:

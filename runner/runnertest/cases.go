@@ -149,6 +149,31 @@ func endingCases() []Case {
 			s.Expect(res.Check()).To(gomega.MatchError(runner.ErrIdleTimedOut))
 			s.Expect(res.Check()).NotTo(gomega.MatchError(runner.ErrTimedOut))
 		}),
+		of("the signal that begins a grace is the command's", func(s subject) {
+			res := s.run(pending, func(c *runner.Cmd) {
+				c.Timeout, c.Grace, c.StopSignal = 500*time.Millisecond, patience, syscall.SIGINT
+			})
+			s.Expect(res.Outcome()).To(gomega.Equal(runner.TimedOut))
+			if status, known := res.Status(); known {
+				s.Expect(status.Signal).To(gomega.Equal(syscall.SIGINT))
+			}
+		}),
+		of("a cancel has a grace of its own", func(s subject) {
+			for want, set := range map[syscall.Signal]func(c *runner.Cmd){
+				syscall.SIGKILL: func(c *runner.Cmd) { c.Grace, c.CancelGrace = patience, runner.NoGrace },
+				syscall.SIGTERM: func(c *runner.Cmd) { c.CancelGrace = patience },
+			} {
+				p := s.start(pending, set)
+				_, err := p.WaitForLine(s.ctx, func(runner.Line) bool { return true })
+				s.Expect(err).NotTo(gomega.HaveOccurred())
+				s.Expect(p.Close()).To(gomega.Succeed())
+				res, _ := p.Result()
+				s.Expect(res.Outcome()).To(gomega.Equal(runner.Cancelled))
+				status, known := res.Status()
+				s.Expect(known).To(gomega.BeTrue())
+				s.Expect(status.Signal).To(gomega.Equal(want))
+			}
+		}),
 		of("a context that ends cancels the run", func(s subject) {
 			cause := errors.New("enough")
 			ctx, cancel := context.WithCancelCause(s.ctx)
@@ -266,6 +291,8 @@ func startCases() []Case {
 				"Timeout":     func(c *runner.Cmd) { c.Timeout = -1 },
 				"IdleTimeout": func(c *runner.Cmd) { c.IdleTimeout = -1 },
 				"Grace":       func(c *runner.Cmd) { c.Grace = -1 },
+				"CancelGrace": func(c *runner.Cmd) { c.CancelGrace = -2 },
+				"StopSignal":  func(c *runner.Cmd) { c.StopSignal = -1 },
 				"Output":      func(c *runner.Cmd) { c.Output.Stderr.MaxBytes = -1 },
 				"Env":         func(c *runner.Cmd) { c.Env = c.Env.Set("A=B", "C") },
 				"Dir":         func(c *runner.Cmd) { c.Dir = "a\x00b" },
