@@ -29,7 +29,8 @@ type Cmd struct {
 	Stdin Stdin
 	// Output says how the streams are captured. By default each is kept up to 64 MiB, and the run fails beyond.
 	Output Streams
-	// Timeout kills the whole tree when it runs out, counted from the start. 0 means none; a negative value is refused.
+	// Timeout kills the whole tree when it runs out, counted from the start. 0 means none: a command that writes for ever
+	// to a stream that is not to fail runs on for ever, in the memory of the stream's cap. A negative value is refused.
 	Timeout time.Duration
 	// IdleTimeout kills the whole tree when neither stream has given a byte for that long. 0 means none; a negative
 	// value is refused. Time that a Tee takes does not count as idle.
