@@ -147,6 +147,11 @@ func ScopedHost() Ladder {
 // PlainName is what is shown of a name from the bus.
 var PlainName = plainName
 
+// Unavailable is how a cap is refused by a mechanism that is not to be had for a reason of the system's.
+func Unavailable(err error) *LimitError {
+	return Limits{Memory: 1}.unavailable(Rung{Mechanism: Cgroup2, Reason: "it is not", Err: err, Remedy: "money"})
+}
+
 // More parsers.
 var (
 	ParseV1Cgroups = parseV1Cgroups

@@ -1,6 +1,7 @@
 package contain_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"math"
@@ -98,6 +99,24 @@ var _ = Describe("a cap on processes", Label("limits"), func() {
 		Expect(g.Close()).To(Succeed())
 		Expect(r.find()).To(BeEmpty())
 		Expect(g.Evidence().Limits).To(BeEmpty())
+	})
+
+	It("holds twenty bombs in a row, and refuses every start beside them", func() {
+		for round := range 20 {
+			g := cappedGroup(contain.Limits{Processes: most})
+			r := start(g, "taskbomb", "60")
+			line, err := r.output.ReadString('\n')
+			Expect(err).NotTo(HaveOccurred())
+			Expect(line).To(Equal("refused\n"))
+			for range 3 {
+				Expect(tasks(r.find())).To(BeNumerically("<=", most), "round %d", round)
+				_, err := startSmall(g)
+				Expect(err).To(And(MatchError(contain.ErrLimit), MatchError(syscall.EAGAIN)), "round %d", round)
+			}
+			Expect(capOf(g, contain.LimitProcesses).Tripped).To(Equal(contain.HasTripped))
+			Expect(g.Close()).To(Succeed())
+			Expect(r.find()).To(BeEmpty(), "round %d", round)
+		}
 	})
 
 	It("refuses the start beyond it, typed, and takes one again when there is room", func() {
@@ -212,6 +231,32 @@ var _ = Describe("a cap on memory", Label("limits"), func() {
 		Expect(capOf(sibling, contain.LimitMemory).Tripped).To(Equal(contain.NotTripped))
 		Expect(g.Close()).To(Succeed())
 		Expect(capOf(g, contain.LimitMemory).Tripped).To(Equal(contain.HasTripped))
+	})
+
+	It("ends the whole group on cgroup v2, and one member after the other on v1", func() {
+		// pair starts a hog and another process, and returns when the hog has ended, or holds all that it wants.
+		pair := func(l contain.Limits) (g *contain.Group, left func() []int) {
+			GinkgoHelper()
+			g = cappedGroup(l)
+			spec, stdout, find := specOf("hog", "64", "pair")
+			DeferCleanup(reap, find)
+			_, err := g.Start(context.Background(), spec)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(spec.Stdout.Close()).To(Succeed())
+			for lines := bufio.NewScanner(stdout); lines.Scan() && lines.Text() != "held"; {
+			}
+			return g, find
+		}
+		_, left := pair(contain.Limits{Memory: 256 << 20})
+		Expect(left()).To(HaveLen(2), "the control")
+		g, left := pair(contain.Limits{Memory: 32 << 20})
+		Eventually(func() contain.Tripped { return capOf(g, contain.LimitMemory).Tripped }).WithTimeout(bound).Should(Equal(contain.HasTripped))
+		if len(v1Dirs()) > 0 {
+			Expect(len(left())).To(BeNumerically("<", 2))
+			return
+		}
+		Eventually(left).WithTimeout(bound).Should(BeEmpty())
+		Expect(capOf(g, contain.LimitMemory).Events).To(HaveValue(BeNumerically(">", 1)))
 	})
 
 	It("lets who takes less be", func() {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"runtime"
+	"testing"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -77,3 +78,17 @@ var _ = Describe("guarantees", func() {
 		Expect(err).To(MatchError(And(ContainSubstring("kill-three"), ContainSubstring("kill-tree"))))
 	})
 })
+
+func FuzzParseGuarantees(f *testing.F) {
+	f.Add("kill-tree, cap-cpu,none")
+	f.Add(",,x")
+	f.Fuzz(func(t *testing.T, list string) {
+		g, err := contain.ParseGuarantees(list)
+		if err != nil {
+			return
+		}
+		if again, err := contain.ParseGuarantees(g.String()); err != nil || again != g {
+			t.Errorf("%q is %v, which is %v (%v)", list, g, again, err)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package contain_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -158,6 +159,16 @@ func FuzzParseEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if populated, err := contain.ParseEvents(text); populated && err != nil {
 			t.Error("populated and in error")
+		}
+	})
+}
+
+func FuzzParseBase(f *testing.F) {
+	f.Add("boombox-4026531836-17-123456-0a1b2c3d")
+	f.Add("boombox-home-boombox-4026531836-17-123456-0a1b2c3d")
+	f.Fuzz(func(t *testing.T, name string) {
+		if owner, ok := contain.ParseBase(name); ok && fmt.Sprint(owner) != name[:strings.LastIndexByte(name, '-')] && !strings.Contains(name, "-0") {
+			t.Errorf("%q is of %v", name, owner) // what has leading zeros reads the same, and nobody writes it
 		}
 	})
 }

@@ -247,6 +247,20 @@ var _ = Describe("the place for caps", func() {
 		Entry(nil, syscall.EIO, contain.LimitFailed),
 	)
 
+	DescribeTable("is refused with the reason why the mechanism is not to be had at all",
+		func(err error, reason contain.LimitReason) {
+			refused := contain.Unavailable(err)
+			Expect(refused.Reason).To(Equal(reason))
+			Expect(refused.Error()).To(Equal("contain: memory limit cannot be enforced (" + string(reason) + "): cgroup2: it is not; would help: money"))
+		},
+		Entry(nil, syscall.EROFS, contain.LimitReadOnly),
+		Entry(nil, syscall.EACCES, contain.LimitNotDelegated),
+		Entry(nil, syscall.EPERM, contain.LimitNotDelegated),
+		Entry(nil, syscall.ENOSYS, contain.LimitKernelTooOld),
+		Entry(nil, syscall.EIO, contain.LimitFailed),
+		Entry("no cgroup v2", nil, contain.LimitNoCgroup2),
+	)
+
 	DescribeTable("in a v1 hierarchy is refused with the reason",
 		func(f *fakeFS, dir string, reason contain.LimitReason) {
 			Expect(contain.RefuseV1(f, "memory", dir)).To(And(HaveField("Kind", contain.LimitMemory), HaveField("Reason", reason)))

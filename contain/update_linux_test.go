@@ -122,7 +122,7 @@ var _ = Describe("changing caps of a living group", Label("limits"), func() {
 	It("writes the former values back when one is refused", func() {
 		dir := GinkgoT().TempDir()
 		for name, text := range map[string]string{
-			"memory.max": "9999999", "memory.oom.group": "0", "pids.max": "99", "cpu.max": "999999 100000",
+			"memory.max": "9999999", "memory.oom.group": "0", "memory.swap.max": "9", "pids.max": "99", "cpu.max": "999999 100000",
 		} {
 			Expect(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)).To(Succeed())
 		}
@@ -137,6 +137,8 @@ var _ = Describe("changing caps of a living group", Label("limits"), func() {
 			Expect(readFile(filepath.Join(dir, "cpu.max"))).To(Equal(cpu))
 		}
 		holds("8388608", "20", "150000 100000")
+		Expect(readFile(filepath.Join(dir, "memory.swap.max"))).To(Equal("0"), "or what is over the cap is swapped")
+		Expect(readFile(filepath.Join(dir, "memory.oom.group"))).To(Equal("1"))
 		Expect(caps.Update(next)).To(Succeed(), "the control")
 		holds("4194304", "50", "250000 100000")
 		Expect(caps.Update(was)).To(Succeed())
