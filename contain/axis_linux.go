@@ -181,7 +181,7 @@ func (a *axis) number(file string) *int64 {
 }
 
 func readAt(dir int, file string) ([]byte, error) {
-	fd, err := openat(dir, file, unix.O_RDONLY)
+	fd, err := openCgroup(dir, file, unix.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func readAt(dir int, file string) ([]byte, error) {
 }
 
 func writeAt(dir int, file, text string) error {
-	fd, err := openat(dir, file, unix.O_WRONLY)
+	fd, err := openCgroup(dir, file, unix.O_WRONLY)
 	if err != nil {
 		return err
 	}

@@ -134,9 +134,36 @@ func cgroupKill(dir int) error { return writeAt(dir, "cgroup.kill", "1") }
 // isGone reports whether err says that a cgroup was removed.
 func isGone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) }
 
+// openCgroup opens the cgroup path in dir, or a file of it. A member under our own user may have taken every permission
+// from it, and from those of our making above it: they are ours, and get them back.
+func openCgroup(dir int, path string, flags int) (fd int, err error) {
+	if fd, err = openat(dir, path, flags); errors.Is(err, unix.EACCES) {
+		regain(dir, path)
+		fd, err = openat(dir, path, flags)
+	}
+	return fd, err
+}
+
+// regain gives back the permissions of all in path that is of our making, and of dir if there is one.
+func regain(dir int, path string) {
+	ours := dir >= 0
+	if ours {
+		_ = unix.Fchmodat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(dir), 0o755, 0)
+	}
+	for at := 0; at < len(path); at++ {
+		name, _, _ := strings.Cut(path[at:], "/")
+		if at += len(name); strings.HasPrefix(name, "boombox-") {
+			ours = true
+		}
+		if ours {
+			_ = unix.Fchmodat(dir, path[:at], 0o755, 0)
+		}
+	}
+}
+
 // subgroups lists the names of the cgroups directly below dir.
 func subgroups(dir int) ([]string, error) {
-	fd, err := openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := openCgroup(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil, err
 	}
@@ -172,6 +199,9 @@ func removeCgroup(dir int, name string, deadline time.Time) error {
 		if err == nil || isGone(err) {
 			return nil
 		}
+		if errors.Is(err, unix.EACCES) {
+			regain(dir, name)
+		}
 		if errors.Is(err, unix.EBUSY) || errors.Is(err, unix.ENOTEMPTY) {
 			removeBelow(dir, name)
 			err = unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
@@ -189,13 +219,13 @@ func removeCgroup(dir int, name string, deadline time.Time) error {
 // removeBelow removes what it can below the cgroup name in dir. It walks with two descriptors, however deep a member
 // has nested its cgroups.
 func removeBelow(dir int, name string) {
-	cur, err := openat(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW)
+	cur, err := openCgroup(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW)
 	if err != nil {
 		return
 	}
 	defer func() { _ = unix.Close(cur) }()
 	step := func(to string) bool {
-		next, err := openat(cur, to, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW)
+		next, err := openCgroup(cur, to, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW)
 		if err != nil {
 			return false
 		}
@@ -238,7 +268,7 @@ func removeBelow(dir int, name string) {
 // cgroupPIDs appends the processes in the cgroup and below it. Zombies are not listed, and a process that is not to be
 // seen from our pid namespace is listed as 0.
 func cgroupPIDs(dir int, pids []int, depth int) ([]int, error) {
-	fd, err := openat(dir, "cgroup.procs", unix.O_RDONLY)
+	fd, err := openCgroup(dir, "cgroup.procs", unix.O_RDONLY)
 	if err != nil {
 		if isGone(err) {
 			return pids, nil
@@ -264,7 +294,7 @@ func cgroupPIDs(dir int, pids []int, depth int) ([]int, error) {
 		return pids, err
 	}
 	for _, name := range names {
-		sub, err := openat(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW)
+		sub, err := openCgroup(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW)
 		if err != nil {
 			if isGone(err) {
 				continue

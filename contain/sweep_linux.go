@@ -90,7 +90,7 @@ func sweep(dir string, condemned func(owner) bool) (clean bool) {
 }
 
 func sweepBase(path string, deadline time.Time) (clean bool) {
-	fd, err := openat(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := openCgroup(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return isGone(err)
 	}

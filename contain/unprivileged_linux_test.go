@@ -24,7 +24,7 @@ func init() {
 		if err != nil {
 			return err
 		}
-		for _, child := range []string{"setsid", "subcgroup", "sigtermignorer"} {
+		for _, child := range []string{"setsid", "subcgroup", "squatter", "sigtermignorer"} {
 			nonce, find := suite.WithNonce()
 			r, w, err := os.Pipe()
 			if err != nil {
@@ -110,6 +110,7 @@ var _ = Describe("an unprivileged user", func() {
 			"cgroup2 true ",
 			"setsid true", "cgroup2 0 <nil>",
 			"subcgroup true", "cgroup2 0 <nil>",
+			"squatter true", "cgroup2 0 <nil>",
 			"sigtermignorer true", "cgroup2 0 <nil>",
 		}))
 		Expect(os.ReadDir(dir)).NotTo(ContainElement(HaveField("IsDir()", true)), "nothing is left")
@@ -123,6 +124,7 @@ var _ = Describe("an unprivileged user", func() {
 		Expect(lines[1:]).To(HaveExactElements(
 			Equal("setsid true"), held,
 			Equal("subcgroup false"), held, // it is not let
+			Equal("squatter true"), held,
 			Equal("sigtermignorer true"), held,
 		))
 	})
