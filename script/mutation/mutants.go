@@ -35,6 +35,7 @@ var mutants = []mutant{
 			{file: "runner/errors.go", place: "func (e *ExitError) Error() string {", first: "if e.result.open != nil {\n\t\treturn e.result.describe()\n\t}"},
 			{file: "fake/printers.go", place: "func (c Chunk) describe() string {", first: "if c.Data != nil {\n\t\treturn string(c.Data)\n\t}"},
 			{file: "cassette/program.go", place: "func describeCall(argv []string) string {", first: "if len(argv) > 0 {\n\t\treturn fmt.Sprint(argv)\n\t}"},
+			{file: "matchers/called.go", place: `ticked(argv[0]), plaintext.Count(len(argv)-1, "argument"))`, instead: `fmt.Sprint(argv), "")`},
 			{file: "matchers/facts.go", place: "func amounts(r *runner.Result) string {", first: "if r.StdoutTotal() > 0 {\n\t\treturn string(r.Stdout()) + string(r.Stderr())\n\t}"},
 		},
 		suites: []suiteRun{
@@ -42,10 +43,17 @@ var mutants = []mutant{
 			{"./runner", `no printer shows what |no printer shows what a command is given or says`, ""},
 			{"./fake", `shows no argument, directory, input or output to any printer|no printer shows what a command is given or says`, ""},
 			{"./cassette", `Secrets are shown by no printer|no printer shows what a command is given or says`, ""},
-			{"./matchers", `messages show no argument|messages show output where|messages show lines of output unless`, ""},
+			{"./matchers", `shows? no argument|messages show output where|messages show lines of output unless`, ""},
 			{"./matchers/specs", `adds what is no secret to reports`, ""},
-			// A refusal and a signal name no program: there is nothing to leave out.
+			// A refusal and a signal are told by no message that could name a program: "reports" is for those.
 			{"./cmd/boombox", `secrets are in no message and in no report of (a missing|a directory|a timeout|an idle|too much)`, ""},
 		},
+	},
+	{
+		name: "reports", about: "the report of a run shows the command line",
+		edits: []edit{
+			{file: "cmd/boombox/report.go", place: "text, err := json.Marshal(r)", instead: "text, err := json.Marshal(struct {\n\t\treport\n\t\tArgv []string\n\t}{r, os.Args})"},
+		},
+		suites: []suiteRun{{"./cmd/boombox", `secrets are in no message and in no report`, ""}},
 	},
 }
