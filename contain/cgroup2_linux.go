@@ -31,11 +31,11 @@ type cgroup2 struct {
 
 	mu      sync.Mutex
 	probed  *cgroup2Probe
-	bases   map[string]*base    // by the directory that they are in
-	serial  int                 // of the last group
-	swept   map[string]bool     // directories
-	placed  string              // where a group with caps found its place, "" while none has
-	wardens map[string]*wardens // by the directory that they watch
+	bases   map[string]*base // by the directory that they are in
+	serial  int              // of the last group
+	swept   map[string]bool  // directories
+	placed  string           // where a group with caps found its place, "" while none has
+	wardens map[watched]*wardens
 }
 
 // base is the cgroup of this process in one directory, while it has groups there. It is in our own cgroup, unless a
@@ -47,7 +47,7 @@ type base struct {
 
 func newCgroup2(mountinfo, membership string) *cgroup2 {
 	return &cgroup2{mountinfo: mountinfo, membership: membership, strategies: strategies, bases: map[string]*base{}, swept: map[string]bool{},
-		wardens: map[string]*wardens{}}
+		wardens: map[watched]*wardens{}}
 }
 
 func (m *cgroup2) probe() Rung {
@@ -95,14 +95,14 @@ func (m *cgroup2) forgetProbe() {
 }
 
 // open makes a group, with the caps asked for. A warden comes with the first group in a directory: it is waited for if
-// the group is to die with us, and starts in the background otherwise.
+// the group is to die with us, or brings a program of its own for it, and starts in the background otherwise.
 func (m *cgroup2) open(opts Options) (place, error) {
 	p, err := m.newPlace(opts)
 	if err != nil {
 		return nil, err
 	}
 	p.warden = p.wardens.watch(p.base.dir, m.v1Dirs())
-	if opts.Require.Has(KillOnOwnerDeath) {
+	if opts.Require.Has(KillOnOwnerDeath) || opts.Keeper != "" {
 		if err := p.warden.await(); err != nil {
 			err = fmt.Errorf("no warden can watch over it: %w", err)
 			return nil, also(err, p.remove(time.Now().Add(removeBound)))
@@ -119,7 +119,7 @@ func (m *cgroup2) newPlace(opts Options) (*cgroup2Place, error) {
 	if err := plan.makeScope(); err != nil {
 		return nil, err
 	}
-	p, err := m.build(plan)
+	p, err := m.build(plan, opts.Keeper)
 	if err != nil && plan.scope != nil {
 		m.abandon(plan.dir)
 		err = also(err, plan.scope.close(time.Now().Add(removeBound)))
@@ -128,14 +128,14 @@ func (m *cgroup2) newPlace(opts Options) (*cgroup2Place, error) {
 }
 
 // build makes the group's cgroup with its caps. What it made is removed after an error.
-func (m *cgroup2) build(plan *plan) (*cgroup2Place, error) {
+func (m *cgroup2) build(plan *plan, program string) (*cgroup2Place, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p, err := m.newGroup(plan.dir)
 	if err != nil {
 		return nil, err
 	}
-	p.scope = plan.scope
+	p.scope, p.wardens = plan.scope, m.wardensOf(watched{plan.dir, program})
 	if p.caps, err = plan.impose(p.base.path, p.path); err == nil {
 		p.dir, err = openat(unix.AT_FDCWD, p.path, unix.O_RDONLY|unix.O_DIRECTORY)
 	}
@@ -172,7 +172,7 @@ func (m *cgroup2) newGroup(dir string) (*cgroup2Place, error) {
 		if err == nil {
 			b.groups++
 			return &cgroup2Place{
-				mechanism: m, base: b, wardens: m.wardensOf(dir), path: filepath.Join(b.path, name), dir: -1,
+				mechanism: m, base: b, path: filepath.Join(b.path, name), dir: -1,
 			}, nil
 		}
 		// ENOENT: somebody has removed the base from under us.
@@ -196,12 +196,15 @@ func (m *cgroup2) makeGroup(dir, name string) (*base, error) {
 	return b, os.Mkdir(filepath.Join(b.path, name), 0o755)
 }
 
+// watched is what wardens are kept by: the directory that they watch, and the program that they execute.
+type watched struct{ dir, program string }
+
 // wardensOf is where the warden of a directory is kept. The caller holds mu.
-func (m *cgroup2) wardensOf(dir string) *wardens {
-	ws := m.wardens[dir]
+func (m *cgroup2) wardensOf(of watched) *wardens {
+	ws := m.wardens[of]
 	if ws == nil {
-		ws = &wardens{}
-		m.wardens[dir] = ws
+		ws = &wardens{program: of.program}
+		m.wardens[of] = ws
 	}
 	return ws
 }
@@ -219,7 +222,11 @@ func (m *cgroup2) releaseLocked(b *base, deadline time.Time) error {
 			return err
 		}
 		delete(m.bases, b.dir)
-		m.wardensOf(b.dir).unused()
+		for of, ws := range m.wardens {
+			if of.dir == b.dir {
+				ws.unused()
+			}
+		}
 	}
 	b.groups--
 	return nil
@@ -229,10 +236,12 @@ func (m *cgroup2) releaseLocked(b *base, deadline time.Time) error {
 func (m *cgroup2) abandon(dir string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if ws := m.wardens[dir]; ws != nil {
-		ws.dismiss()
+	for of, ws := range m.wardens {
+		if of.dir == dir {
+			ws.dismiss()
+			delete(m.wardens, of)
+		}
 	}
-	delete(m.wardens, dir)
 	delete(m.swept, dir)
 }
 

@@ -19,7 +19,7 @@ type cgroup2Place struct {
 	path      string
 	caps      *groupCaps // nil without caps
 	scope     *scope     // that the group is in, nil for none
-	wardens   *wardens   // of the base's directory
+	wardens   *wardens   // of the base's directory, and the group's helper program
 	warden    *warden
 	serial    atomic.Int64 // of the last leaf
 	doomed    atomic.Bool

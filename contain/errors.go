@@ -15,6 +15,8 @@ var (
 	ErrFrozen = errors.New("contain: group is frozen")
 	// ErrUnsupported: this host cannot give what was asked for. The error is an [*UnsupportedError] or a [*LimitError].
 	ErrUnsupported = errors.New("contain: not supported on this host")
+	// ErrKeeper: the program of [Options.Keeper] does not serve. The error is a [*KeeperError].
+	ErrKeeper = errors.New("contain: the program given as keeper does not serve")
 	// ErrDrain: members outlived the kill. The error is a [*DrainError].
 	ErrDrain = errors.New("contain: members outlived the kill")
 )
@@ -74,6 +76,23 @@ func (e *UnsupportedError) Error() string {
 
 // Is makes the error match [ErrUnsupported].
 func (e *UnsupportedError) Is(target error) bool { return target == ErrUnsupported }
+
+// KeeperError refuses a group because the program of [Options.Keeper] does not serve as its helper. It does not name the
+// program.
+type KeeperError struct {
+	// Err says what went wrong: the system's error of executing it, [os.ErrDeadlineExceeded] if it has not answered in time,
+	// or that it has ended, or does not speak as this program does.
+	Err error
+}
+
+// Error implements error.
+func (e *KeeperError) Error() string { return ErrKeeper.Error() + ": " + e.Err.Error() }
+
+// Is makes the error match [ErrKeeper].
+func (e *KeeperError) Is(target error) bool { return target == ErrKeeper }
+
+// Unwrap gives the cause.
+func (e *KeeperError) Unwrap() error { return e.Err }
 
 // StartStep names what a start was doing when it failed.
 type StartStep string

@@ -1,6 +1,7 @@
 package contain
 
 import (
+	"os"
 	"syscall"
 	"time"
 
@@ -172,6 +173,34 @@ const NoLimit = unlimited
 
 // CloseWithin is [Group.Close] with less patience.
 func CloseWithin(g *Group, bound time.Duration) error { return g.close(time.Now().Add(bound)) }
+
+// StartKeeper starts a program as a keeper, with less patience, and ends it.
+func StartKeeper(program string, patience time.Duration) error {
+	h, err := startProgram(program, patience, roleKeeper, nil, 0)
+	if err == nil {
+		h.end()
+		<-h.reaped
+	}
+	return err
+}
+
+// Greet takes body for the first message of a helper.
+func Greet(body []byte) error {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "ours"), os.NewFile(uintptr(pair[1]), "theirs")
+	defer func() { _, _ = ours.Close(), theirs.Close() }()
+	if err := (link{file: theirs}).send(message{kind: messageReady, body: body}); err != nil {
+		return err
+	}
+	_, err = (&helper{link: link{file: ours}}).greet(time.Minute)
+	return err
+}
+
+// WireVersion is what a helper of ours begins with after its error number.
+const WireVersion = wireVersion
 
 // PackOrder writes the body of an order to start, without a leaf.
 func PackOrder(path string, argv, env []string, dir string) []byte {

@@ -26,6 +26,11 @@ type Options struct {
 	// moved into a cgroup below it, named boombox-home-..., for good. It is refused when one of them is neither this process
 	// nor a descendant of it. The environment variable BOOMBOX_MIGRATE=1 allows the same. By default nothing is moved.
 	Migrate bool
+	// Keeper is the absolute path of another program that links this package, to be executed in place of this one where a
+	// helper process is needed: a small one starts faster and takes less memory. New waits until it has answered, at most
+	// ten seconds, and refuses one that does not with a [*KeeperError]. A group that needs no helper does not look at it.
+	// By default this program itself.
+	Keeper string
 	// Mechanism is the one to use; where it is not to be had, [New] refuses. By default ("") it is the first that
 	// the host has and that gives all that is required.
 	Mechanism Mechanism
@@ -63,7 +68,8 @@ type Group struct {
 	children map[*Child]struct{}
 }
 
-// New makes an empty group, or refuses with an [*UnsupportedError] or a [*LimitError] before anything starts.
+// New makes an empty group, or refuses with an [*UnsupportedError], a [*LimitError] or a [*KeeperError] before anything
+// starts.
 func New(opts Options) (*Group, error) { return host().group(opts) }
 
 // Host predicts, without lasting side effects, what this host can guarantee: [New] obtains the first available rung

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"syscall"
@@ -29,8 +30,25 @@ type helper struct {
 // messageReady is the first thing that a helper says.
 const messageReady = 'R'
 
-// startHelper starts the helper program in a role and waits until it is ready.
-func startHelper(role string, args []string, flags uintptr, files ...*os.File) (*helper, error) {
+// ourselves is the path by which this program executes itself, whatever has become of its file.
+const ourselves = "/proc/self/exe"
+
+// startHelper starts the helper program in a role and waits until it is ready. program is [Options.Keeper].
+func startHelper(program, role string, args []string, flags uintptr, files ...*os.File) (*helper, error) {
+	if program == "" {
+		return startProgram(ourselves, readyBound, role, args, flags, files...)
+	}
+	if !filepath.IsAbs(program) {
+		return nil, &KeeperError{Err: errors.New("its path is not absolute")}
+	}
+	h, err := startProgram(program, readyBound, role, args, flags, files...)
+	if err != nil {
+		return nil, &KeeperError{Err: err}
+	}
+	return h, nil
+}
+
+func startProgram(program string, patience time.Duration, role string, args []string, flags uintptr, files ...*os.File) (*helper, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, bare(err)
@@ -49,7 +67,7 @@ func startHelper(role string, args []string, flags uintptr, files ...*os.File) (
 
 	pidfd := -1
 	spec := Spec{
-		Path:  "/proc/self/exe",
+		Path:  program,
 		Argv:  Seal(append([]string{helperName, role, strconv.Itoa(len(files))}, args...)...),
 		Env:   Seal("GOMAXPROCS=2", "GOTRACEBACK=none"),
 		Files: append([]*os.File{theirs, self}, files...),
@@ -65,7 +83,7 @@ func startHelper(role string, args []string, flags uintptr, files ...*os.File) (
 	}
 	h.process = newLeader(pid, pidfd)
 	_ = theirs.Close() // so that its death is heard
-	sent, err := h.greet()
+	sent, err := h.greet(patience)
 	if err == nil && role == roleRelay {
 		err = h.adopted(sent)
 	} else {
@@ -78,16 +96,21 @@ func startHelper(role string, args []string, flags uintptr, files ...*os.File) (
 	return h, nil
 }
 
+var errForeign = errors.New("it is a helper of another version of this package")
+
 // greet waits until the helper is ready, and returns the pidfd of itself that it may send.
-func (h *helper) greet() (pidfd []int, err error) {
-	_ = h.link.file.SetReadDeadline(time.Now().Add(readyBound))
+func (h *helper) greet(patience time.Duration) (pidfd []int, err error) {
+	_ = h.link.file.SetReadDeadline(time.Now().Add(patience))
 	m, err := h.link.receive()
 	_ = h.link.file.SetReadDeadline(time.Time{})
 	if err == nil && m.kind != messageReady {
 		err = errMalformed
 	}
 	if err == nil {
-		if errno := (&unpacker{rest: m.body}).number(); errno != 0 {
+		body := unpacker{rest: m.body}
+		if errno, version := body.number(), body.number(); body.bad || version != wireVersion {
+			err = errForeign
+		} else if errno != 0 {
 			err = syscall.Errno(errno)
 		}
 	}

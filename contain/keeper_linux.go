@@ -100,6 +100,7 @@ func (h *helperProcess) ready(err error, pidfd int) error {
 		errno = unix.EINVAL
 	}
 	(*packed)(&m.body).number(uint64(errno))
+	(*packed)(&m.body).number(wireVersion)
 	if pidfd >= 0 {
 		m.files = []int{pidfd}
 	}

@@ -9,7 +9,9 @@ import (
 // as good as new, and spares the next start the execution of a program. An idle one has no goroutine of ours, and does
 // not stay for long.
 type keepers struct {
-	begin func() (*keeper, error)
+	begin func(program string) (*keeper, error)
+	// program is what they execute, as in [Options.Keeper].
+	program string
 
 	mu    sync.Mutex
 	idle  []*keeper
@@ -31,7 +33,7 @@ func (ks *keepers) get() (*keeper, error) {
 	for {
 		k := ks.take()
 		if k == nil {
-			return ks.begin()
+			return ks.begin(ks.program)
 		}
 		if k.alive() {
 			return k, nil

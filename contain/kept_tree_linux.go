@@ -194,6 +194,7 @@ func (t *keptTree) endMute(deadline time.Time) (lost, err error) {
 // keptPlace is where one group keeps its trees. Each has a keeper of its own.
 type keptPlace struct {
 	mechanism *kept
+	keepers   *keepers
 	// leaves is the group's cgroup, nil for none.
 	leaves *cgroup2Place
 	// budget is the cap on processes without a cgroup, nil for none.
@@ -212,7 +213,7 @@ func (p *keptPlace) start(ctx context.Context, spec Spec) (tree, error) {
 		}
 		processes = p.budget.most
 	}
-	k, err := p.mechanism.keepers.get()
+	k, err := p.keepers.get()
 	if err != nil {
 		if p.budget != nil {
 			p.budget.give()
@@ -220,11 +221,11 @@ func (p *keptPlace) start(ctx context.Context, spec Spec) (tree, error) {
 		p.mechanism.forgetProbe()
 		return nil, &StartError{Step: StepTree, Err: err}
 	}
-	t := &keptTree{keeper: k, pooled: p.mechanism.keepers, budget: p.budget}
+	t := &keptTree{keeper: k, pooled: p.keepers, budget: p.budget}
 	dir := -1
 	if p.leaves != nil {
 		if t.leaf, err = p.leaves.leaf(); err != nil {
-			p.mechanism.keepers.put(k)
+			p.keepers.put(k)
 			return nil, &StartError{Step: StepTree, Err: bare(err)}
 		}
 		dir = t.leaf.dir

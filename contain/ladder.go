@@ -100,6 +100,9 @@ func (l *ladder) group(opts Options) (*Group, error) {
 				rung.Guarantees &^= caps &^ (opts.Limits.guarantees() | opts.Require)
 				return newGroup(rung, p, opts.Require|opts.Limits.guarantees()), nil
 			}
+			if errors.Is(err, ErrKeeper) {
+				return nil, err // no other mechanism makes another program of it
+			}
 			if refused, ok := errors.AsType[*LimitError](err); ok {
 				if limit == nil {
 					limit = refused

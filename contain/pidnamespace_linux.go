@@ -37,17 +37,17 @@ func newPIDNamespace() *kept {
 			}
 			return r
 		},
-		keepers: &keepers{begin: func() (*keeper, error) {
+		begin: func(program string) (*keeper, error) {
 			role, flags := roleKeeper, uintptr(unix.CLONE_NEWPID)
 			if unprivileged.Load() {
 				role, flags = roleRelay, 0
 			}
-			h, err := startHelper(role, nil, flags)
+			h, err := startHelper(program, role, nil, flags)
 			if err != nil {
 				return nil, err
 			}
 			return newKeeper(h, true), nil
-		}},
+		},
 	}
 }
 
@@ -107,7 +107,7 @@ func tryNamespace(attr *syscall.SysProcAttr) error {
 func (h *helperProcess) serveRelay() {
 	attr := userNamespace(unix.CLONE_PARENT)
 	attr.Setsid = true
-	_, _, err := syscall.StartProcess("/proc/self/exe", []string{helperName, roleKeeper, "0"}, &syscall.ProcAttr{
+	_, _, err := syscall.StartProcess(ourselves, []string{helperName, roleKeeper, "0"}, &syscall.ProcAttr{
 		Env: os.Environ(), Files: []uintptr{0, 1, 2, helperSocket, helperOwner}, Sys: attr,
 	})
 	if err != nil {
@@ -163,7 +163,8 @@ func (m *leafNamespace) open(opts Options) (place, error) {
 	if err := m.cgroups.refuseOthers(opts.Limits); err != nil {
 		return nil, err
 	}
-	if _, err := m.namespaces.open(Options{Require: opts.Require}); err != nil {
+	opened, err := m.namespaces.open(Options{Require: opts.Require, Keeper: opts.Keeper})
+	if err != nil {
 		return nil, err
 	}
 	// The namespace ends with its owner. The warden only removes the cgroup then, and is not waited for.
@@ -172,7 +173,8 @@ func (m *leafNamespace) open(opts Options) (place, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &keptPlace{mechanism: m.namespaces, leaves: leaves.(*cgroup2Place)}
+	p := opened.(*keptPlace)
+	p.leaves = leaves.(*cgroup2Place)
 	if err := m.prove(p); err != nil {
 		return nil, also(err, p.remove(time.Now().Add(removeBound)))
 	}

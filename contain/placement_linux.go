@@ -23,6 +23,8 @@ type site struct {
 	parent string
 	// migrate is [Options.Migrate].
 	migrate bool
+	// keeper is [Options.Keeper].
+	keeper string
 	// units makes scopes of a service manager, nil if there is none.
 	units units
 	// strategies are those that are tried, in this order.

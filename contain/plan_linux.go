@@ -26,7 +26,7 @@ const migrateVariable = "BOOMBOX_MIGRATE"
 func (m *cgroup2) site(own string, opts Options) *site {
 	s := &site{
 		fs: kernelFS{}, own: own, before: m.placed, parent: opts.Parent,
-		migrate: opts.Migrate || os.Getenv(migrateVariable) == "1", strategies: m.strategies,
+		migrate: opts.Migrate || os.Getenv(migrateVariable) == "1", strategies: m.strategies, keeper: opts.Keeper,
 	}
 	if manager := newSystemd(); manager.socket != "" {
 		s.units = systemdUnits{systemd: manager, find: m.find}

@@ -104,9 +104,11 @@ func scopeProperties(l Limits) []property {
 
 func (u systemdUnits) scope(s *site, controllers []string, l Limits) (_ *scope, refused *LimitError) {
 	kind := kindOf(controllers[0])
-	holder, err := startHelper(roleHolder, nil, 0)
+	holder, err := startHelper(s.keeper, roleHolder, nil, 0)
 	if err != nil {
-		return nil, cgroupRefusal(kind, "no process can be started for a scope of systemd", err)
+		refused := cgroupRefusal(kind, "no process can be started for a scope of systemd", err)
+		refused.Err = err // whole, because the program may be at fault
+		return nil, refused
 	}
 	sc := &scope{systemd: u.systemd, name: baseName() + ".scope", holder: holder, limits: l}
 	defer func() {

@@ -10,13 +10,30 @@ import (
 // kept is a mechanism that holds trees below keepers.
 type kept struct {
 	// look says whether the mechanism is to be had.
-	look    func() Rung
-	keepers *keepers
+	look func() Rung
+	// begin starts a keeper.
+	begin func(program string) (*keeper, error)
 
 	mu     sync.Mutex
 	probed *Rung
 	// counts is set when the kernel was seen to refuse a process to a tree that had its share.
 	counts bool
+	pools  map[string]*keepers // by program
+}
+
+// pool is where the keepers of a program are.
+func (m *kept) pool(program string) *keepers {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	ks := m.pools[program]
+	if ks == nil {
+		if m.pools == nil {
+			m.pools = map[string]*keepers{}
+		}
+		ks = &keepers{begin: m.begin, program: program}
+		m.pools[program] = ks
+	}
+	return ks
 }
 
 func (m *kept) probe() Rung {
@@ -51,17 +68,18 @@ func (m *kept) open(opts Options) (place, error) {
 	if opts.Parent != "" {
 		return nil, errors.New("it is not held by a cgroup")
 	}
-	k, err := m.keepers.get()
+	pool := m.pool(opts.Keeper)
+	k, err := pool.get()
 	if err != nil {
 		m.forgetProbe()
 		return nil, err
 	}
-	m.keepers.put(k)
-	p := &keptPlace{mechanism: m}
+	pool.put(k)
+	p := &keptPlace{mechanism: m, keepers: pool}
 	if opts.Limits.Processes == 0 {
 		return p, nil
 	}
-	if err := m.proveCount(); err != nil {
+	if err := m.proveCount(pool); err != nil {
 		return nil, err
 	}
 	p.budget = &taskBudget{most: opts.Limits.Processes}
@@ -69,14 +87,14 @@ func (m *kept) open(opts Options) (place, error) {
 }
 
 // proveCount sees the kernel enforce a cap on processes without a cgroup, once.
-func (m *kept) proveCount() error {
+func (m *kept) proveCount(pool *keepers) error {
 	m.mu.Lock()
 	known := m.counts
 	m.mu.Unlock()
 	if known {
 		return nil
 	}
-	if err := (&keptPlace{mechanism: m, budget: &taskBudget{most: proofTasks}}).proveCount(); err != nil {
+	if err := (&keptPlace{mechanism: m, keepers: pool, budget: &taskBudget{most: proofTasks}}).proveCount(); err != nil {
 		e := Limits{Processes: 1}.unenforceable("a tree cannot be counted by a user namespace of its own: " + bare(err).Error())
 		e.Reason, e.Err = LimitKernelTooOld, bare(err)
 		if bare(err) != errUncounted {
@@ -95,13 +113,13 @@ func (m *kept) proveCount() error {
 // nobody is left; a fork bomb may outrun it.
 func newSubreaper() *kept {
 	return &kept{
-		keepers: &keepers{begin: func() (*keeper, error) {
-			h, err := startHelper(roleKeeper, nil, 0)
+		begin: func(program string) (*keeper, error) {
+			h, err := startHelper(program, roleKeeper, nil, 0)
 			if err != nil {
 				return nil, err
 			}
 			return newKeeper(h, false), nil
-		}},
+		},
 		look: func() Rung {
 			r := helperRung()
 			r.Mechanism, r.Guarantees = Subreaper, KillTree|KillOnOwnerDeath

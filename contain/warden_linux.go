@@ -25,16 +25,16 @@ type warden struct {
 const wardenIdle = time.Second
 
 // startWarden starts a warden for dir, in the background.
-func startWarden(dir string, v1 []string) *warden {
+func startWarden(program, dir string, v1 []string) *warden {
 	w := &warden{dir: dir, ready: make(chan struct{})}
 	go func() {
 		defer close(w.ready)
-		w.helper, w.err = spawnWarden(dir, v1)
+		w.helper, w.err = spawnWarden(program, dir, v1)
 	}()
 	return w
 }
 
-func spawnWarden(dir string, v1 []string) (*helper, error) {
+func spawnWarden(program, dir string, v1 []string) (*helper, error) {
 	if self().namespace == 0 {
 		return nil, errors.New("this process cannot tell its own identity from /proc")
 	}
@@ -52,7 +52,7 @@ func spawnWarden(dir string, v1 []string) (*helper, error) {
 			return nil, bare(err)
 		}
 	}
-	return startHelper(roleWarden, []string{self().String()}, 0, dirs...)
+	return startHelper(program, roleWarden, []string{self().String()}, 0, dirs...)
 }
 
 // await waits until the warden is there.
@@ -115,6 +115,8 @@ const wardenBound = time.Minute
 
 // wardens keeps the warden of a mechanism.
 type wardens struct {
+	program string // as in [Options.Keeper]
+
 	mu   sync.Mutex
 	now  *warden
 	idle *time.Timer
@@ -142,7 +144,7 @@ func (ws *wardens) watch(dir string, v1 []string) *warden {
 			w.rest()
 		}
 	}
-	ws.now = startWarden(dir, v1)
+	ws.now = startWarden(ws.program, dir, v1)
 	return ws.now
 }
 

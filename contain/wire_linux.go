@@ -20,6 +20,10 @@ type message struct {
 	files []int // descriptors that travel with it
 }
 
+// wireVersion is told by a helper before anything else, because it may be another program, which was built from another
+// version of this package: raise it with every change of what is said.
+const wireVersion = 1
+
 const (
 	pieceSize = 32 << 10
 	headSize  = 5
@@ -59,7 +63,10 @@ func (l link) do(f func(fd int) error, polling func(syscall.RawConn, func(uintpt
 		ferr = ignoringEINTR(func() error { return f(int(fd)) })
 		return !errors.Is(ferr, unix.EAGAIN)
 	})
-	return errors.Join(err, ferr)
+	if err != nil {
+		return err // the deadline, or the end of the file: ferr is that there was nothing yet
+	}
+	return ferr
 }
 
 // send sends a message. One sender at a time.
