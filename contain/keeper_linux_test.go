@@ -3,10 +3,8 @@ package contain_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"os"
 	"os/exec"
-	"sync"
 	"syscall"
 	"time"
 
@@ -14,7 +12,6 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/contain"
-	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/internal/suite"
 )
 
@@ -217,30 +214,5 @@ var _ = Describe("a keeper", func() {
 			Expect(g.Close()).To(MatchError(contain.ErrDrain))
 			Expect(g.Close()).To(Succeed())
 		})
-	})
-
-	onKeepers("comes by the hundred, two hundred groups at once", func(m contain.Mechanism) {
-		const many = 200
-		var wg sync.WaitGroup
-		errs := make(chan error, many)
-		argv := fixtures.Argv("exit", "0")
-		gate := make(chan struct{}, 32) // processes that are executed at once
-		for range many {
-			wg.Go(func() {
-				g, err := contain.New(contain.Options{Mechanism: m})
-				if err == nil {
-					gate <- struct{}{}
-					_, err = g.Start(context.Background(), contain.Spec{Path: argv[0], Argv: contain.Seal(argv...)})
-					err = errors.Join(err, g.Close())
-					<-gate
-				}
-				errs <- err
-			})
-		}
-		wg.Wait()
-		close(errs)
-		for err := range errs {
-			Expect(err).NotTo(HaveOccurred())
-		}
 	})
 })

@@ -15,11 +15,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// answerBound is how long a keeper may take to answer, which is a matter of microseconds unless somebody has stopped it.
-const answerBound = 2 * time.Second
+// answerBound is how long a keeper may take to answer, which is a matter of microseconds unless somebody has stopped it;
+// one that nobody has stopped is waited for a few times as long, because on a crowded machine it, or we, may not have had
+// a processor.
+const (
+	answerBound = 2 * time.Second
+	answerTries = 3
+)
 
-// errMute is what a keeper's owner is left with when the keeper is dead, or does not answer.
-var errMute = errors.New("the helper program that holds the tree is dead, or does not answer")
+// What a keeper's owner is left with when it is not to be asked any more.
+var (
+	errDead = errors.New("the helper program that holds the tree is dead")
+	errMute = errors.New("the helper program that holds the tree does not answer")
+)
 
 // keeper is a running keeper, as its owner sees it.
 type keeper struct {
@@ -91,17 +99,33 @@ func unpackStatus(body []byte) ExitStatus {
 	return s
 }
 
+// lost is why the keeper is not to be asked any more.
+func (k *keeper) lost() error {
+	if k.died.Load() {
+		return errDead
+	}
+	return errMute
+}
+
+// stopped reports whether somebody has stopped the keeper, or it is dead.
+func (k *keeper) stopped() bool {
+	switch lookMember(k.process.pid).State {
+	case 'T', 't', 'Z', 'X':
+		return true
+	}
+	return false
+}
+
 func (k *keeper) say(m message) error {
 	if k.isMute() {
-		return errMute
+		return k.lost()
 	}
 	k.sending.Lock()
 	defer k.sending.Unlock()
-	_ = k.link.file.SetWriteDeadline(time.Now().Add(answerBound))
 	err := k.link.send(m)
 	if err != nil && !errors.Is(err, unix.E2BIG) && !errors.Is(err, unix.EMFILE) {
 		k.fail(err) // half a message may be sent
-		return errMute
+		return k.lost()
 	}
 	return err
 }
@@ -116,7 +140,7 @@ func (k *keeper) ask(ctx context.Context, m message, patience time.Duration, int
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	over := ctx.Done()
-	for {
+	for tries := answerTries; ; {
 		select {
 		case answer := <-k.answers:
 			if answer.kind == m.kind {
@@ -126,14 +150,18 @@ func (k *keeper) ask(ctx context.Context, m message, patience time.Duration, int
 			k.silence()
 			return message{}, errMalformed
 		case <-k.mute:
-			return message{}, errMute
+			return message{}, k.lost()
 		case <-over:
 			over = nil
 			interrupt()
 			timer.Reset(KillBound)
 		case <-timer.C:
+			if tries--; tries > 0 && !k.stopped() {
+				timer.Reset(answerBound)
+				continue
+			}
 			k.silence()
-			return message{}, errMute
+			return message{}, k.lost()
 		}
 	}
 }

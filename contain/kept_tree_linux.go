@@ -340,6 +340,11 @@ func (p *keptPlace) doom() {
 	p.doomed = true
 	for t := range p.trees {
 		go func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if _, still := p.trees[t]; !still {
+				return // and its keeper may serve another
+			}
 			if t.leaf != nil {
 				_ = t.leaf.strike()
 			}

@@ -291,29 +291,6 @@ var _ = Describe("a group", func() {
 		}
 	})
 
-	It("comes and goes by the hundred", func() {
-		for _, m := range mechanisms() {
-			var wg sync.WaitGroup
-			errs := make(chan error, 100)
-			argv := fixtures.Argv("exit", "0")
-			for range cap(errs) {
-				wg.Go(func() {
-					g, err := contain.New(contain.Options{Mechanism: m})
-					if err == nil {
-						_, err = g.Start(context.Background(), contain.Spec{Path: argv[0], Argv: contain.Seal(argv...)})
-						err = errors.Join(err, g.Close())
-					}
-					errs <- err
-				})
-			}
-			wg.Wait()
-			close(errs)
-			for err := range errs {
-				Expect(err).NotTo(HaveOccurred())
-			}
-		}
-	})
-
 	It("shows nothing secret when it is printed", func() {
 		for _, m := range mechanisms() {
 			g := newGroup(m)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -48,7 +49,26 @@ type link struct {
 
 func (l link) read(f func(fd int) error) error { return l.do(f, syscall.RawConn.Read) }
 
-func (l link) write(f func(fd int) error) error { return l.do(f, syscall.RawConn.Write) }
+// write gives up when there was no room for a while, because nobody reads. The time runs only while there is none: who
+// writes may have to wait for a processor before that, on a crowded machine.
+func (l link) write(f func(fd int) error) error {
+	waiting := false
+	return l.do(func(fd int) error {
+		err := f(fd)
+		switch {
+		case l.file == nil:
+		case errors.Is(err, unix.EAGAIN) && !waiting:
+			waiting = true
+			_ = l.file.SetWriteDeadline(time.Now().Add(writeBound))
+		case err == nil && waiting:
+			_ = l.file.SetWriteDeadline(time.Time{})
+		}
+		return err
+	}, syscall.RawConn.Write)
+}
+
+// writeBound is how long the other side may take to make room.
+const writeBound = 2 * time.Second
 
 func (l link) do(f func(fd int) error, polling func(syscall.RawConn, func(uintptr) bool) error) error {
 	if l.file == nil {
