@@ -146,8 +146,12 @@ var _ = Describe("a tree", Label("escape"), func() {
 
 var _ = Describe("a fork bomb", Label("forkbomb"), func() {
 	onEveryThat(contain.KillForkBomb, "is killed while it grows", func(m contain.Mechanism) {
+		rounds := 3
+		if os.Getenv("BOOMBOX_LONG") != "" {
+			rounds = 20
+		}
 		g := newGroup(m)
-		for range 3 {
+		for range rounds {
 			r := start(g, "forkbomb")
 			Eventually(func() (int, error) {
 				members, err := r.Members()

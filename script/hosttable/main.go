@@ -114,6 +114,7 @@ type line struct {
 
 func main() {
 	markdown := flag.Bool("markdown", false, "write the table as Markdown")
+	quick := flag.Bool("quick", false, "say that it was the quick form")
 	results := flag.Bool("results", false, "write what testcount writes")
 	require := flag.String("require", "", "print what the `HOST` must have")
 	flag.Parse()
@@ -142,7 +143,7 @@ func main() {
 	}
 	switch {
 	case *markdown:
-		writeMarkdown(os.Stdout, lines)
+		writeMarkdown(os.Stdout, lines, *quick)
 	case *results:
 		writeResults(os.Stdout, lines)
 	default:
@@ -258,10 +259,14 @@ func writeText(w io.Writer, lines []line) {
 }
 
 // writeMarkdown writes docs/hosts.md.
-func writeMarkdown(w io.Writer, lines []line) {
+func writeMarkdown(w io.Writer, lines []line, quick bool) {
+	command := "script/test-on --write"
+	if quick {
+		command = "script/test-on --quick --write"
+	}
 	fmt.Fprint(w, `# What is obtained where
 
-Written by `+"`script/test-on --write all`"+`, which runs the suites on each kind of host and fails where one holds by less than it
+Written by `+"`"+command+" all`"+`, which runs the suites on each kind of host and fails where one holds by less than it
 must. "Holds by" is what a run gets that asks for nothing, with its guarantees; "resists by" what it gets that asks for
 `+"`resist-same-uid`"+`. See `+"`script/test-on`"+` for how each host is made, and `+"`corpus_linux_test.go`"+` for what is tried there.
 

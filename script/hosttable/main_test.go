@@ -49,7 +49,7 @@ func TestHosts(t *testing.T) {
 		}
 		var out bytes.Buffer
 		writeText(&out, []line{l})
-		writeMarkdown(&out, []line{l})
+		writeMarkdown(&out, []line{l}, true)
 		writeResults(&out, []line{l})
 		for _, reason := range l.reasons {
 			if _, what, _ := strings.Cut(reason, "x "); strings.Count(out.String(), what) != 3 {
