@@ -68,6 +68,9 @@ func (c *call) equal(other *call) bool {
 // readStdin reads the whole input of a command, until ctx ends. Inherited input is nobody's to read, interactive input comes later,
 // and a file that cannot be opened is the business of the start.
 func readStdin(ctx context.Context, cmd *runner.Cmd) ([]byte, error) {
+	if field := unrecorded(cmd); field != "" {
+		return nil, &runner.UnsupportedError{Program: cmd.Program(), Field: field, Reason: "a cassette does not hold it"}
+	}
 	kind := cmd.Stdin.Kind()
 	if kind == runner.StdinInherit || kind == runner.StdinClosed || kind == runner.StdinInteractive {
 		return nil, nil
@@ -98,6 +101,17 @@ func readStdin(ctx context.Context, cmd *runner.Cmd) ([]byte, error) {
 	case <-ctx.Done():
 		return nil, runner.NotStarted(ctx, cmd)
 	}
+}
+
+// unrecorded is a field that is set and that decides what a run does without being part of what is matched.
+func unrecorded(cmd *runner.Cmd) string {
+	switch {
+	case len(cmd.Files) > 0:
+		return "Files"
+	case cmd.Arg0.Len() > 0:
+		return "Arg0"
+	}
+	return ""
 }
 
 func readBounded(r io.ReadCloser) ([]byte, error) {

@@ -16,7 +16,10 @@ import (
 // safe for concurrent use.
 //
 // A call is answered by the first unplayed run with the same key: the base name of the program without ".exe", the
-// arguments, the input and the working directory if one is set. Environment, timeouts and output policies take no part.
+// arguments, the input and the working directory if one is set. Timeouts and output policies take no part. What a process
+// would be born with has no meaning where there is none: Env, Require, Limits, NewSession, NoNewPrivileges, NoCoreDumps, Credential,
+// Umask, Rlimits, Nice, IOPriority, CPUAffinity and OOMScoreAdj. Files and Arg0 are refused, here and by a [Recorder].
+//
 // A run is played once, or as often as a line "repeat" in it says; a call without a run left is a miss, a [*MissError], which the player also keeps.
 // Concurrent calls of one key are answered in the order in which they come.
 //

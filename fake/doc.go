@@ -50,8 +50,11 @@
 //
 // # What is not faked
 //
-// There is no process: no id, no working directory, no file. Limits and required guarantees are neither checked nor
-// refused. A [runner.StdinFrom] file is not opened, and an error of an input reader is not told.
+// There is no process: no id, no working directory, no file. What a command says of one has no meaning and is neither
+// checked nor refused, and [Runner.Calls] shows it: Dir, Env, Require, Limits, Arg0, NewSession, NoNewPrivileges,
+// NoCoreDumps, Credential, Umask, Rlimits, Nice, IOPriority, CPUAffinity and OOMScoreAdj. A command with Files is refused,
+// since whoever is at their other end would wait for ever. A [runner.StdinFrom] file is not opened, and an error of an
+// input reader is not told.
 //
 // No printer and no error of this package shows an argument, an environment value, input or output.
 package fake

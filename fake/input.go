@@ -57,10 +57,9 @@ type conversation struct {
 }
 
 func converse(program string, s Script, note func([]byte)) *conversation {
-	c := &conversation{program: program, free: s.Mismatch == nil, alike: s.Alike, note: note, changed: make(chan struct{})}
+	c := &conversation{program: program, free: s.takesAnything(), alike: s.Alike, note: note, changed: make(chan struct{})}
 	for _, chunk := range s.Chunks {
 		c.want = append(c.want, chunk.Reads...)
-		c.free = c.free && !chunk.gated()
 	}
 	return c
 }

@@ -121,7 +121,9 @@ func (r *Runner) Start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, e
 	if err := c.start(); err != nil {
 		return nil, err
 	}
-	s.Mismatch = r.mismatch(s.Mismatch)
+	if !s.takesAnything() {
+		s.Mismatch = r.mismatch(s.Mismatch)
+	}
 	return c.play(ctx, s)
 }
 

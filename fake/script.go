@@ -53,13 +53,18 @@ type Script struct {
 	// Pending keeps the run going after the last chunk, until it is killed, signalled, cancelled or timed out.
 	Pending bool
 	// Mismatch, if not nil, is told of interactive input that is not what the chunks read, and says what the run is
-	// cancelled with. By default it is the [*InputError].
+	// cancelled with. By default it is the [*InputError]. With it, a script of which no chunk reads takes no input at all.
 	Mismatch func(*InputError) error
 	// Alike, if not nil, compares what is written with what the chunks read, line by line instead of byte by byte: want and got are one
 	// line each, with its end, or the rest where the input is closed without one. It is called by one goroutine at a time.
 	Alike func(want, got []byte) bool
 	// Replayed marks the Result as one of a recording.
 	Replayed bool
+}
+
+// takesAnything reports whether interactive input may be whatever it is.
+func (s Script) takesAnything() bool {
+	return s.Mismatch == nil && !slices.ContainsFunc(s.Chunks, Chunk.gated)
 }
 
 // instant reports whether the run is over before it begins.
@@ -143,6 +148,9 @@ func Play(ctx context.Context, cmd *runner.Cmd, s Script) (*runner.Process, erro
 func play(ctx context.Context, cmd *runner.Cmd, s Script, note func(piece []byte)) (*runner.Process, error) {
 	if err := refusal(ctx, cmd); err != nil {
 		return nil, err
+	}
+	if len(cmd.Files) > 0 {
+		return nil, &runner.UnsupportedError{Program: cmd.Program(), Field: "Files", Reason: "a script has no descriptors"}
 	}
 	if s.StartErr != nil {
 		return nil, s.StartErr

@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"io/fs"
 	"strings"
 	"time"
 	"unicode"
@@ -8,6 +9,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -80,6 +82,27 @@ var _ = Describe("Cmd", func() {
 		Entry("a negative cap", "Output", func(c *runner.Cmd) *runner.Cmd { c.Output.Stdout.MaxBytes = -1; return c }),
 		Entry("a negative timeout", "Timeout", func(c *runner.Cmd) *runner.Cmd { c.Timeout = -1; return c }),
 		Entry("a negative idle timeout", "IdleTimeout", func(c *runner.Cmd) *runner.Cmd { c.IdleTimeout = -1; return c }),
+		Entry("two names in Arg0", "Arg0", func(c *runner.Cmd) *runner.Cmd { c.Arg0 = contain.Seal("a", "b"); return c }),
+		Entry("NUL in Arg0", "Arg0", func(c *runner.Cmd) *runner.Cmd { c.Arg0 = contain.Seal("\x00"); return c }),
+		Entry("nobody's user", "Credential", birth(func(c *runner.Cmd) { c.Credential = &contain.Credential{UID: 1<<32 - 1} })),
+		Entry("nobody's group among others", "Credential", birth(func(c *runner.Cmd) { c.Credential = &contain.Credential{Groups: []uint32{1, 1<<32 - 1}} })),
+		Entry("a umask beyond the permissions", "Umask", birth(func(c *runner.Cmd) { c.Umask = new(fs.FileMode(0o1000)) })),
+		Entry("a soft limit above the hard one", "Rlimits", birth(func(c *runner.Cmd) { c.Rlimits.Stack = &contain.Rlimit{Soft: 2, Hard: 1} })),
+		Entry("core dumps and none", "Rlimits", birth(func(c *runner.Cmd) { c.NoCoreDumps, c.Rlimits.Core = true, &contain.Rlimit{Hard: 1} })),
+		Entry("a priority that there is not", "Nice", birth(func(c *runner.Cmd) { c.Nice = new(20) })),
+		Entry("an I/O class that there is not", "IOPriority", birth(func(c *runner.Cmd) { c.IOPriority = &contain.IOPriority{} })),
+		Entry("an I/O level that there is not", "IOPriority", birth(func(c *runner.Cmd) { c.IOPriority = &contain.IOPriority{Class: contain.IOIdle, Level: 8} })),
+		Entry("no processor at all", "CPUAffinity", birth(func(c *runner.Cmd) { c.CPUAffinity = []int{} })),
+		Entry("a negative processor", "CPUAffinity", birth(func(c *runner.Cmd) { c.CPUAffinity = []int{0, -1} })),
+		Entry("an out-of-memory score out of range", "OOMScoreAdj", birth(func(c *runner.Cmd) { c.OOMScoreAdj = new(-1001) })),
 		Entry("a negative grace", "Grace", func(c *runner.Cmd) *runner.Cmd { c.Grace = -1; return c }),
 	)
 })
+
+// birth spoils what a child is born with.
+func birth(spoil func(*runner.Cmd)) func(*runner.Cmd) *runner.Cmd {
+	return func(c *runner.Cmd) *runner.Cmd {
+		spoil(c)
+		return c
+	}
+}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/boombox-go/boombox/contain"
@@ -25,8 +23,8 @@ type Contained struct {
 	Require contain.Guarantee
 }
 
-// Start starts cmd. What cannot be had is refused before anything starts: a [*contain.UnsupportedError], a
-// [*contain.LimitError] or [contain.ErrClosed]. A command that cannot be started is a [*StartError], one that makes no
+// Start starts cmd. What cannot be had is refused before anything starts: an [*UnsupportedError], which names the field, a
+// [*contain.UnsupportedError], a [*contain.LimitError] or [contain.ErrClosed]. A command that cannot be started is a [*StartError], one that makes no
 // sense an [*InvalidError], and a ctx that ends before the child is there a [*CancelError]. Whatever the error is,
 // nothing is left, and a reader given as input is not used up.
 func (c Contained) Start(ctx context.Context, cmd *Cmd) (*Process, error) {
@@ -75,20 +73,9 @@ type launch struct {
 }
 
 func (l *launch) start(ctx context.Context, require contain.Guarantee) (*Process, error) {
-	if l.cmd.StopSignal != 0 && !canAskToEnd {
-		return nil, &UnsupportedError{Program: l.cmd.program, Field: "StopSignal", Reason: "no signal asks a process to end here"}
-	}
-	env := l.cmd.Env.resolve()
-	spec := contain.Spec{
-		Argv: l.cmd.argv, Env: env.seal(), Dir: l.cmd.Dir,
-		NewSession: l.cmd.NewSession, NoNewPrivileges: l.cmd.NoNewPrivileges, NoCoreDumps: l.cmd.NoCoreDumps,
-	}
-	if err := checkDir(l.cmd.Dir); err != nil {
-		return nil, l.failed(StartBadDir, err)
-	}
-	var err error
-	if spec.Path, err = resolveProgram(l.cmd.Argv()[0], env); err != nil {
-		return nil, l.failed(programKind(err), err)
+	spec, err := l.cmd.spec()
+	if err != nil {
+		return nil, err
 	}
 	if err := l.admit(require | l.cmd.Require); err != nil {
 		return nil, err
@@ -212,9 +199,7 @@ func (l *launch) refused(err error, path string) error {
 	}
 }
 
-func (l *launch) failed(kind StartKind, err error) error {
-	return &StartError{Program: l.cmd.Program(), Kind: kind, Err: bare(err)}
-}
+func (l *launch) failed(kind StartKind, err error) error { return l.cmd.failed(kind, err) }
 
 // letGo closes what the child has by now.
 func (l *launch) letGo() {
@@ -247,63 +232,3 @@ func (l *launch) undo() error {
 	}
 	return l.private.Close()
 }
-
-// checkDir reports why dir cannot be a working directory. Without it, the system blames the program.
-func checkDir(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return syscall.ENOTDIR
-	}
-	return searchable(dir)
-}
-
-// resolveProgram finds the file to execute. The name is looked up in the PATH of env, absolute entries alone: what a
-// relative one, or an empty one, means depends on where we stand, and never on what the command asked for. A file in
-// PATH that cannot be executed is passed over, and is the answer only if nothing better comes. A directory that we may
-// not look into says nothing about the program.
-func resolveProgram(name string, env envList) (string, error) {
-	if hasSeparator(name) {
-		path, err := filepath.Abs(name)
-		if err != nil {
-			return "", err
-		}
-		return executable(path, env)
-	}
-	missing := errNotFound
-	for _, dir := range filepath.SplitList(env.lookup("PATH")) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		path, err := executable(filepath.Join(dir, name), env)
-		switch {
-		case err == nil:
-			return path, nil
-		case path != "" && errors.Is(err, syscall.EACCES):
-			missing = err
-		}
-	}
-	return "", missing
-}
-
-var errNotFound = errors.New("not in the PATH of its environment")
-
-// programKind sorts the reasons why a program cannot be executed.
-func programKind(err error) StartKind {
-	switch {
-	case errors.Is(err, errNotFound), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return StartNotFound
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.EISDIR):
-		return StartNotExecutable
-	default:
-		return StartOther
-	}
-}
-
-// errInterpreter is what ENOENT means for a program that is there: the interpreter or loader that it names is not.
-var errInterpreter = errors.New("the interpreter that it names is missing")

@@ -74,6 +74,18 @@
 //	fmt.Fprintln(p.Stdin(), "one question")
 //	p.Stdin().Close()
 //
+// # What a child is born with
+//
+// [Cmd] has whom the child runs as, its umask, resource limits, priorities, processors, session and further descriptors.
+// All of it holds before the program's first instruction, in whatever group it runs. A field that this system lacks, or
+// that takes privileges which we do not have, is an [*UnsupportedError] with the field's name before anything starts, and
+// values that make no sense are an [*InvalidError]; what the system then refuses all the same is a [*StartError] that names
+// the step, and the program never ran.
+//
+//	cmd.Credential = &contain.Credential{UID: 65534, GID: 65534} // and no groups of ours
+//	cmd.Umask = new(fs.FileMode(0o077))
+//	cmd.Rlimits.NoFile = &contain.Rlimit{Soft: 64, Hard: 64}
+//
 // # Secrets
 //
 // Arguments, environment values, input, paths and output are never shown by a printer: not by fmt, log/slog,
@@ -87,14 +99,15 @@
 // # Finding the program
 //
 // A name without a path separator is looked up in the PATH of the child's own environment, absolute entries only. A name
-// with one is taken as it is, relative to our working directory, whatever Dir says. A missing program, one that cannot
-// be executed (or whose interpreter is missing), a bad working directory and an input file that cannot be opened are
-// four kinds of [StartError].
+// with one is taken as it is, relative to our working directory, whatever Dir says. [Resolve] and [LookPath] say what a start
+// would execute, without one. A missing program, one that cannot be executed (or whose interpreter is missing), a bad
+// working directory and an input file that cannot be opened are four kinds of [StartError].
 //
 // # Writing a Runner
 //
 // A Runner of your own refuses what [Cmd.Validate] refuses and a context that has ended ([NotStarted]), and then makes
 // its Process in one of two ways: [Attach] drives a live child that you wrap in a [Backend], with all of the above;
 // [Settle] makes a finished one of what is known beforehand, without a goroutine. Both work inside a testing/synctest
-// bubble. A recorder runs [Cmd.Tapped] clones of the commands that it is given.
+// bubble. A recorder runs [Cmd.Tapped] clones of the commands that it is given, and [Cmd.TappedStdin] ones where their
+// input is interactive.
 package runner

@@ -109,6 +109,41 @@ var _ = Describe("finding the program", func() {
 		}
 	})
 
+	It("tells a missing directory from a file in its place", func(ctx SpecContext) {
+		cmd := fixture("exit")
+		cmd.Dir = filepath.Join(dir, "none")
+		Expect(start(ctx, cmd)).To(And(beStartError(runner.StartBadDir), MatchError(syscall.ENOENT)))
+		cmd.Dir = script("file", "", 0o600)
+		Expect(start(ctx, cmd)).To(And(beStartError(runner.StartBadDir), MatchError(syscall.ENOTDIR)))
+	})
+
+	It("is done without a start by Resolve, which gives the file or the start's own error", func(ctx SpecContext) {
+		program := script("tool", "#!/bin/sh\ntouch ran\n", 0o700)
+		text := script("text", "", 0o600)
+		found := runner.Command("tool")
+		found.Env = runner.CleanEnv().Set("PATH", dir)
+		Expect(runner.Resolve(found)).To(Equal(program))
+		Expect(runner.LookPath(found.Env, "tool")).To(Equal(program))
+		GinkgoT().Chdir(dir)
+		Expect(runner.Resolve(runner.Command("./tool"))).To(Equal(program))
+		Expect(filepath.Join(dir, "ran")).NotTo(BeAnExistingFile())
+
+		badDir := runner.Command("true")
+		badDir.Dir = text
+		badEnv := runner.Command("true")
+		badEnv.Env = badEnv.Env.Set("A=B", "")
+		for _, cmd := range []*runner.Cmd{
+			runner.Command("boombox-no-such-program"), runner.Command("/boombox/none"), runner.Command(text), runner.Command(dir),
+			runner.Command(""), badDir, badEnv,
+		} {
+			_, err := runner.Resolve(cmd)
+			Expect(err).To(HaveOccurred())
+			Expect(err).To(Equal(start(ctx, cmd)))
+		}
+		_, err := runner.LookPath(runner.CleanEnv(), "sh")
+		Expect(err).To(beStartError(runner.StartNotFound))
+	})
+
 	It("runs where it is told", func(ctx SpecContext) {
 		cmd := fixture("cwd")
 		cmd.Dir = dir

@@ -20,7 +20,7 @@ type boxFlags struct {
 	InheritEnv   names       `placeholder:"NAME" help:"Start with an empty environment, but keep NAME. Can be repeated."`
 	Env          assignments `placeholder:"KEY=VALUE" help:"Set one variable. Can be repeated."`
 	Dir          text        `placeholder:"DIR" help:"Run in this directory."`
-	User         userGroup   `placeholder:"UID:GID" help:"Run as this user and group."`
+	User         userGroup   `placeholder:"UID:GID" help:"Run as this user and group, in no other group. It takes root."`
 	Require      guarantees  `placeholder:"GUARANTEE,..." help:"Refuse to start unless this host guarantees all of these (see doctor)."`
 	Untrusted    bool        `help:"For a program of unknown origin: empty environment but for PATH, 30s, 8MiB of output, 512MiB, 64 processes, one core, no new privileges, no core dumps, nothing left even if we are killed; or no start."`
 	Report       text        `placeholder:"FILE" help:"Write a JSON report of the run to FILE, or - for standard error."`
@@ -36,11 +36,7 @@ func (f *boxFlags) prepare(words command) (*runner.Cmd, *reportFile, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	cmd := f.command(argv)
-	if err := f.unsupported(); err != nil {
-		return nil, nil, out.end(err, notStarted(cmd.Limits))
-	}
-	return cmd, out, nil
+	return f.command(argv), out, nil
 }
 
 // command makes the runner's command of the flags and argv. What --untrusted sets, the other flags change.
@@ -51,6 +47,7 @@ func (f *boxFlags) command(argv []string) *runner.Cmd {
 		cmd = runner.Untrusted(argv[0], argv[1:]...)
 	}
 	cmd.Dir = string(f.Dir)
+	cmd.Credential = f.User.Credential
 	cmd.Env = f.environment()
 	cmd.Grace = time.Duration(f.Grace)
 	cmd.IdleTimeout = time.Duration(f.IdleTimeout)
@@ -91,14 +88,6 @@ func (f *boxFlags) environment() runner.Env {
 		env = env.Set(kv[0], kv[1])
 	}
 	return env
-}
-
-// unsupported refuses the flags that this version cannot honour yet.
-func (f *boxFlags) unsupported() error {
-	if f.User.set {
-		return refused("--user cannot be honoured: running as another user is not built yet; use setpriv or su around boombox")
-	}
-	return nil
 }
 
 // wanted lists the caps that the flags ask for, as a report shows them before anything is known of them.

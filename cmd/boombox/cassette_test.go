@@ -134,7 +134,6 @@ var _ = Describe("record and replay", func() {
 		Entry("a directory as program", 126, nil, []string{"/"}),
 		Entry("a directory that is missing", 125, []string{"--dir", "/no/such"}, fixture("exit")),
 		Entry("a guarantee that nobody gives", 125, []string{"--require", "cap-cpu,resist-same-uid"}, fixture("exit")),
-		Entry("a user", 125, []string{"--user", "1:1"}, fixture("exit")),
 	)
 
 	Context("a file that cannot be used", func() {

@@ -52,6 +52,9 @@ func startError(err error) error {
 	if errors.As(err, &told) {
 		return told
 	}
+	if lack, ok := errors.AsType[*runner.UnsupportedError](err); ok && lack.Field == "Credential" {
+		return refused("--user cannot be honoured: %s", lack.Reason)
+	}
 	status := statusFailed
 	switch {
 	case errors.Is(err, runner.ErrNotFound):

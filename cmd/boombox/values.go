@@ -200,8 +200,8 @@ func (n *names) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// userGroup is UID:GID, both as numbers.
-type userGroup struct{ set bool }
+// userGroup is UID:GID, both as numbers; nil when it is not given. There are no other groups.
+type userGroup struct{ *contain.Credential }
 
 // Decode implements [kong.MapperValue].
 func (u *userGroup) Decode(ctx *kong.DecodeContext) error {
@@ -210,12 +210,12 @@ func (u *userGroup) Decode(ctx *kong.DecodeContext) error {
 		return err
 	}
 	user, group, _ := strings.Cut(value, ":")
-	_, errUID := strconv.ParseUint(user, 10, 32)
-	_, errGID := strconv.ParseUint(group, 10, 32)
-	if errUID != nil || errGID != nil {
+	uid, errUID := strconv.ParseUint(user, 10, 32)
+	gid, errGID := strconv.ParseUint(group, 10, 32)
+	if errUID != nil || errGID != nil || max(uid, gid) == math.MaxUint32 { // which stands for nobody
 		return errors.New("wants UID:GID as numbers, such as 1000:1000")
 	}
-	u.set = true
+	u.Credential = &contain.Credential{UID: uint32(uid), GID: uint32(gid)}
 	return nil
 }
 

@@ -109,6 +109,3 @@ func conversationCases() []Case {
 		}),
 	}
 }
-
-// Conversations are the cases of interactive input, for a Harness that cannot have it.
-func Conversations() []Case { return conversationCases() }

@@ -1,0 +1,72 @@
+package runner_test
+
+import (
+	"strconv"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/boombox-go/boombox/runner"
+)
+
+// lacking are the fields that this system cannot honour.
+var lacking []string
+
+// bornWith shows that the child says "KEY VALUE" of what it was born with, and something else without the field.
+func bornWith(want map[string]string) func(SpecContext, func(*runner.Cmd)) {
+	return func(ctx SpecContext, set func(*runner.Cmd)) {
+		plain := born(outputOf(ctx, fixture("knobs"), func(*runner.Cmd) {}))
+		got := born(outputOf(ctx, fixture("knobs"), set))
+		for key, value := range want {
+			Expect(got).To(HaveKeyWithValue(key, value))
+			Expect(plain).NotTo(HaveKeyWithValue(key, value), "the control")
+		}
+	}
+}
+
+func born(text string) map[string]string {
+	b := map[string]string{}
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		b[key] = value
+	}
+	return b
+}
+
+func init() {
+	for name, want := range map[string]map[string]string{
+		"NoNewPrivileges": {"NoNewPrivs": "1"},
+		"Umask":           {"Umask": "0137"},
+		"Nice":            {"nice": "7"},
+		"IOPriority":      {"ioprio": "2 6"},
+		"CPUAffinity":     {"Cpus_allowed_list": "0"},
+		"OOMScoreAdj":     {"oom": "321"},
+	} {
+		shownHere[name] = bornWith(want)
+	}
+	shownHere["NoCoreDumps"] = func(ctx SpecContext, set func(*runner.Cmd)) {
+		// The control is package contain's, which has a limit to lose.
+		Expect(born(outputOf(ctx, fixture("knobs"), set))).To(HaveKeyWithValue("core", HavePrefix("0 ")))
+	}
+	shownHere["Rlimits"] = func(ctx SpecContext, set func(*runner.Cmd)) {
+		// A shell needs less memory than a test binary that looks for races.
+		ask := func(set func(*runner.Cmd)) []string {
+			return strings.Fields(outputOf(ctx, shell("for l in c f n s d t; do ulimit -S$l; ulimit -H$l; done"), set))
+		}
+		const blocks, kibs, seconds = 64 << 20 / 512, 64 << 10, 64 << 20
+		var want []string
+		for _, soft := range []int{blocks, blocks, 0, kibs, kibs, seconds} {
+			if soft == 0 {
+				want = append(want, "100", "100")
+				continue
+			}
+			want = append(want, strconv.Itoa(soft), strconv.Itoa(2*soft))
+		}
+		Expect(ask(set)).To(Equal(want))
+		plain := ask(func(*runner.Cmd) {})
+		for i := range want {
+			Expect(plain[i]).NotTo(Equal(want[i]), "the control")
+		}
+	}
+}

@@ -1,0 +1,8 @@
+//go:build unix && !linux
+
+package runner_test
+
+// lacking are the fields that this system cannot honour.
+var lacking = []string{
+	"NoNewPrivileges", "NoCoreDumps", "Umask", "Rlimits", "Nice", "IOPriority", "CPUAffinity", "OOMScoreAdj",
+}

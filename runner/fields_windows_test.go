@@ -1,0 +1,21 @@
+package runner_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+
+	"github.com/boombox-go/boombox/runner"
+)
+
+// lacking are the fields that this system cannot honour.
+var lacking = []string{
+	"Files", "NewSession", "NoNewPrivileges", "NoCoreDumps", "Credential", "Umask", "Rlimits", "Nice", "IOPriority", "CPUAffinity",
+	"OOMScoreAdj", "StopSignal",
+}
+
+// shownHere shows what this system has of what a child is born with.
+var shownHere = map[string]func(SpecContext, func(*runner.Cmd)){
+	// Nobody is asked to end here: a Grace passes, and the tree is killed.
+	"Grace": noRequest, "CancelGrace": noRequest,
+}
+
+func noRequest(SpecContext, func(*runner.Cmd)) { Skip("there is no signal to ask a tree to end with") }
