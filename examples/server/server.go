@@ -1,56 +1,46 @@
-// Package server starts a server and waits until it is ready.
+// Package server starts a server and waits until it answers.
 package server
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"sync"
+	"strings"
 
 	"github.com/boombox-go/boombox/runner"
 )
 
-// ErrEarly: the server was over before it was ready.
-var ErrEarly = errors.New("server: it ended before it was ready")
+// Server is a server that answers.
+type Server struct {
+	*runner.Process
+	// Addr is where it listens: host and port.
+	Addr string
+}
 
-// Start starts cmd and returns when it has written line to its standard output. ctx bounds the waiting; the server lives
-// until it is closed.
-func Start(ctx context.Context, r runner.Runner, cmd *runner.Cmd, line string) (*runner.Process, error) {
-	ready := &watcher{line: []byte(line + "\n"), seen: make(chan struct{})}
-	p, err := r.Start(ctx, cmd.Tapped(ready.tap))
+// listening is how a server tells where it listens.
+const listening = "listening on "
+
+// Start starts cmd, which tells on its standard output where it listens, and returns when it has answered a request. ctx
+// bounds the waiting; the server lives until it is closed. One that ends before, or is not ready in time, is a
+// [*runner.NotReadyError], and nothing of it is left.
+func Start(ctx context.Context, r runner.Runner, cmd *runner.Cmd) (*Server, error) {
+	p, err := r.Start(ctx, cmd)
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case <-ready.seen:
-		return p, nil
-	case <-p.Settled():
-		err = ErrEarly
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	}
-	select {
-	case <-ready.seen: // both at once
-		return p, nil
-	default:
+	s := &Server{Process: p}
+	if err := s.wait(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
+	return s, nil
 }
 
-// watcher looks for a line in a stream.
-type watcher struct {
-	line []byte
-	seen chan struct{}
-	once sync.Once
-	text []byte
-}
-
-func (w *watcher) tap(id runner.StreamID, chunk []byte) {
-	if id != runner.Stdout || len(w.text) > 1<<16 {
-		return
+func (s *Server) wait(ctx context.Context) error {
+	line, err := s.WaitForLine(ctx, func(l runner.Line) bool {
+		return l.Stream == runner.Stdout && strings.HasPrefix(l.Text, listening)
+	})
+	if err != nil {
+		return err
 	}
-	w.text = append(w.text, chunk...)
-	if bytes.Contains(append([]byte("\n"), w.text...), append([]byte("\n"), w.line...)) {
-		w.once.Do(func() { close(w.seen) })
-	}
+	s.Addr = strings.TrimPrefix(line.Text, listening)
+	return s.WaitForHTTP(ctx, "http://"+s.Addr+"/healthz")
 }

@@ -2,6 +2,10 @@ package server_test
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -17,51 +21,67 @@ import (
 	"github.com/boombox-go/boombox/runner"
 )
 
-// No process: what the code makes of a server that behaves, and of one that does not.
+// No process: what the code makes of a server that behaves, and of those that do not.
 var _ = Describe("Start", Label("unit"), func() {
 	var r *fake.Runner
 	BeforeEach(func() { r = fake.New(GinkgoT()) })
 
-	It("waits for the line", func(ctx SpecContext) {
-		r.On("server").Reply(fake.LinesEvery(5*time.Millisecond, "loading", "ready"), fake.Pending())
-		p, err := server.Start(ctx, r, runner.Command("server"), "ready")
+	// stand answers in the place of a server that is scripted, and is its address.
+	stand := func(h http.Handler) string {
+		s := httptest.NewServer(h)
+		DeferCleanup(s.Close)
+		return strings.TrimPrefix(s.URL, "http://")
+	}
+
+	It("waits for the line and for the answer", func(ctx SpecContext) {
+		addr := stand(answering())
+		r.On("server").Reply(fake.LinesEvery(5*time.Millisecond, "loading", "listening on "+addr), fake.Pending())
+		s, err := server.Start(ctx, r, runner.Command("server"))
 		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(p.Close)
-		Expect(p.Signal(syscall.SIGTERM)).To(Succeed())
-		Eventually(ctx, p).Should(BeSignaled(syscall.SIGTERM))
+		DeferCleanup(s.Close)
+		Expect(s.Addr).To(Equal(addr))
+		Expect(s.Signal(syscall.SIGTERM)).To(Succeed())
+		Eventually(ctx, s).Should(BeSignaled(syscall.SIGTERM))
 	}, NodeTimeout(10*time.Second))
 
 	It("tells a server that ends early", func(ctx SpecContext) {
 		r.On("server").Reply(fake.Stderr("port in use\n"), fake.Exit(1))
-		_, err := server.Start(ctx, r, runner.Command("server"), "ready")
-		Expect(err).To(MatchError(server.ErrEarly))
+		_, err := server.Start(ctx, r, runner.Command("server"))
+		Expect(err).To(MatchError(ContainSubstring(`"server" is not ready: no such line after`)))
+		Expect(err).To(MatchError(HaveSuffix("it is over, exited 1")))
 	})
 
 	It("gives up when the caller does, and leaves nothing running", func(ctx SpecContext) {
-		r.On("server").Reply(fake.Lines("loading"), fake.Pending())
-		within, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+		sick := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+		r.On("server").Reply(fake.Lines("listening on "+stand(sick)), fake.Pending())
+		within, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 		defer cancel()
-		_, err := server.Start(within, r, runner.Command("server"), "ready")
+		_, err := server.Start(within, r, runner.Command("server"))
+		Expect(err).To(MatchError(runner.ErrNotReady))
 		Expect(err).To(MatchError(context.DeadlineExceeded))
 	})
 })
 
 // Real processes, in a box.
 var _ = Describe("a real server", Label("live"), func() {
-	// A shell that leaves a helper in the background, as servers do.
-	command := func() *runner.Cmd { return runner.Command("sh", "-c", "sleep 60 & echo ready; wait") }
+	command := func() *runner.Cmd {
+		cmd := runner.Command(os.Args[0])
+		cmd.Env = cmd.Env.Set(serve, "1")
+		return cmd
+	}
 
 	BeforeEach(func() { specs.NoLeaks() })
 
 	It("is gone with its helpers when its group is", func(ctx SpecContext) {
 		group := specs.Group(contain.Options{})
 		specs.ShowTreeOnTimeout(group)
-		p, err := server.Start(ctx, runner.Contained{Group: group}, command(), "ready")
+		s, err := server.Start(ctx, runner.Contained{Group: group}, command())
 		Expect(err).NotTo(HaveOccurred())
-		Eventually(ctx, group).Should(HaveMembers(2))
+		Expect(group).To(HaveMembers(2))
+		Expect(group).NotTo(HaveEscapees(specs.Mark()))
 
 		Expect(group.Close()).To(Succeed())
-		Eventually(ctx, p).Should(And(BeSignaled(syscall.SIGKILL), HaveReapedTree(), Not(HaveSurvivors())))
+		Eventually(ctx, s).Should(And(BeSignaled(syscall.SIGKILL), HaveReapedTree()))
 	}, NodeTimeout(30*time.Second))
 
 	It("is gone at its deadline", func(ctx SpecContext) {
@@ -71,7 +91,7 @@ var _ = Describe("a real server", Label("live"), func() {
 		Expect(err).NotTo(HaveOccurred())
 		specs.AttachTranscript(res)
 		Expect(res).To(MatchResult(ResultFields{
-			Outcome: runner.TimedOut, Stdout: "ready\n", Reaped: true, Replayed: false,
+			Outcome: runner.TimedOut, Stdout: HavePrefix("listening on "), Reaped: true, Replayed: false,
 		}))
 		Expect(res).To(HaveTimedOut().At(time.Second).Within(10 * time.Second))
 	}, NodeTimeout(30*time.Second))
@@ -80,7 +100,7 @@ var _ = Describe("a real server", Label("live"), func() {
 		session, err := AsSession(ctx, runner.Contained{}, command())
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(session.Close)
-		Eventually(ctx, session).Should(gbytes.Say("ready"))
+		Eventually(ctx, session).Should(gbytes.Say("listening on"))
 		Expect(session.Kill()).To(Succeed())
 		Eventually(ctx, session).Should(BeSignaled(syscall.SIGKILL))
 	}, NodeTimeout(30*time.Second))
