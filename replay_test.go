@@ -3,13 +3,17 @@ package boombox_test
 import (
 	"context"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/cassette"
+	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fixtures"
+	"github.com/boombox-go/boombox/internal/suite"
+	"github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -51,6 +55,32 @@ var _ = Describe("a session of real children, recorded and replayed", Label("rep
 		}
 		return results
 	}
+
+	It("keeps which caps were hit", func(ctx SpecContext) {
+		suite.Require(contain.CapMemory)
+		path := filepath.Join(GinkgoT().TempDir(), "capped.cassette")
+		argv := fixtures.Argv("hog", "32")
+		hog := runner.Command(argv[0], argv[1:]...)
+		hog.Limits = contain.Limits{Memory: 16 << 20}
+		hit := And(matchers.EnforceLimit(contain.LimitMemory), matchers.HaveHitLimit(contain.LimitMemory), matchers.BeSignaled(syscall.SIGKILL))
+
+		rec, err := cassette.NewRecorder(path, runner.Contained{})
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(rec.Close)
+		Expect(play(ctx, rec, []*runner.Cmd{hog})[0]).To(hit)
+		Expect(rec.Save()).To(Succeed())
+
+		tape, err := cassette.Load(path)
+		Expect(err).NotTo(HaveOccurred())
+		for _, pace := range []cassette.Pace{cassette.Instant, cassette.RealTime} {
+			player, err := cassette.NewPlayer(tape, cassette.WithPace(pace))
+			Expect(err).NotTo(HaveOccurred())
+			replayed := play(ctx, player, []*runner.Cmd{hog})[0]
+			Expect(replayed.Replayed()).To(BeTrue())
+			Expect(replayed).To(And(hit, Not(matchers.EnforceLimit(contain.LimitProcesses))))
+			Expect(player.Close()).To(Succeed())
+		}
+	})
 
 	It("gives the same bytes and outcomes, without a process", func(ctx SpecContext) {
 		dir := GinkgoT().TempDir()

@@ -228,7 +228,7 @@ func keepTexts(old, runs []runText, matchers []programMatcher) []runText {
 
 // sameContent compares what a run says besides its key and its tape.
 func (r *runText) sameContent(other *runText) bool {
-	return r.size == other.size && r.held == other.held && r.cut == other.cut &&
+	return r.size == other.size && r.held == other.held && r.sameLimits(other) && r.cut == other.cut &&
 		bytes.Equal(appendEnding(nil, r.end), appendEnding(nil, other.end)) &&
 		slices.Equal(r.env(), other.env()) && r.sameTalk(other) &&
 		bytes.Equal(r.stream(secOut), other.stream(secOut)) && bytes.Equal(r.stream(secErr), other.stream(secErr))
@@ -262,7 +262,7 @@ func (s *recording) draft(t *take) (*draft, error) {
 	if status, ok := res.Status(); ok {
 		d.end.status = &status
 	}
-	d.held = res.PipesHeld()
+	d.held, d.evidence = res.PipesHeld(), res.Evidence()
 	return d, t.observed(d, res)
 }
 

@@ -35,7 +35,7 @@ type Change struct {
 	Old, New int
 	// Program is the base name of its program.
 	Program string
-	// Fields name what differs: outcome, stdout, stderr, environment, pipes-held, tape, and the input of a conversation.
+	// Fields name what differs: outcome, stdout, stderr, environment, pipes-held, limits, tape, and the input of a conversation.
 	Fields []string
 }
 
@@ -101,6 +101,7 @@ func (r *runText) changed(other *runText) (class Class, fields []string) {
 		differ(ClassOutput, name, same)
 	}
 	differ(ClassOutcome, "pipes-held", r.held == other.held)
+	differ(ClassOutcome, "limits", r.sameLimits(other))
 	differ(ClassOutcome, "outcome", bytes.Equal(appendEnding(nil, r.end), appendEnding(nil, other.end)))
 	return class, fields
 }

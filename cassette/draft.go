@@ -3,6 +3,7 @@ package cassette
 import (
 	"time"
 
+	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -18,6 +19,7 @@ type draft struct {
 	stream      [2]capture
 	end         ending
 	held        bool
+	evidence    contain.Evidence
 	tape        tape
 	taped       bool // an observed run has a tape even when it wrote nothing
 }
@@ -71,7 +73,7 @@ func (d *draft) append(dst []byte, t translator, side sideFiles) []byte {
 	if d.held {
 		dst = append(dst, "  pipes-held\n"...)
 	}
-	dst = append(dst, cuts...)
+	dst = append(appendLimits(dst, d.evidence), cuts...)
 	if d.taped {
 		dst = appendTape(dst, arrivals)
 	}

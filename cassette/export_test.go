@@ -23,6 +23,7 @@ type Sample struct {
 	Limit       time.Duration
 	Failure     *runner.StartError
 	Held        bool
+	Evidence    contain.Evidence
 	Chunks      []SampleChunk
 	Exit        time.Duration
 	WithoutTape bool
@@ -37,7 +38,7 @@ type SampleChunk struct {
 
 func (s Sample) draft() *draft {
 	d := &draft{
-		argv: s.Argv, dir: s.Dir, env: s.Env, stdin: s.Stdin, inherit: s.Inherit, held: s.Held, taped: !s.WithoutTape && s.Failure == nil,
+		argv: s.Argv, dir: s.Dir, env: s.Env, stdin: s.Stdin, inherit: s.Inherit, held: s.Held, evidence: s.Evidence, taped: !s.WithoutTape && s.Failure == nil,
 		stream: [2]capture{{s.Out, s.Dropped[0], s.Tail[0]}, {s.Err, s.Dropped[1], s.Tail[1]}},
 		end:    ending{outcome: s.Outcome, status: s.Status, limit: s.Limit},
 	}

@@ -146,6 +146,18 @@ var _ = Describe("What is written", func() {
 		Entry("a cancel", cassette.Sample{Outcome: runner.Cancelled}, "cancelled", nil),
 		Entry("held pipes", cassette.Sample{Outcome: runner.Exited(0), Held: true}, "exit 0\n  pipes-held",
 			func(r *cassette.Run) { Expect(r.PipesHeld()).To(BeTrue()) }),
+		Entry("caps", cassette.Sample{Outcome: runner.Exited(0), Held: true, Evidence: contain.Evidence{Limits: []contain.LimitEvidence{
+			{Kind: contain.LimitMemory, Max: 16 << 20, Effective: 8 << 20, Tripped: contain.HasTripped, Events: new(int64(3))},
+			{Kind: contain.LimitProcesses, Max: 20},
+			{Kind: contain.LimitCPU, Max: 0.5, Tripped: contain.NotTripped, Events: new(int64(0))},
+		}}}, "exit 0\n  pipes-held\n  limit memory 16777216 yes 3\n  limit processes 20 unknown\n  limit cpu 0.5 no 0",
+			func(r *cassette.Run) {
+				Expect(r.Evidence().Limits).To(HaveExactElements(
+					And(HaveField("Max", 16777216.0), HaveField("Tripped", contain.HasTripped), HaveField("Events", HaveValue(BeEquivalentTo(3)))),
+					And(HaveField("Kind", contain.LimitProcesses), HaveField("Tripped", contain.TripUnknown), HaveField("Events", BeNil())),
+					And(HaveField("Max", 0.5), HaveField("Tripped", contain.NotTripped), HaveField("Events", HaveValue(BeZero()))),
+				))
+			}),
 		Entry("output of which a part is kept", cassette.Sample{Outcome: runner.Exited(0), Out: []byte("tail"), Dropped: [2]int64{96, 5}, Tail: [2]bool{true, false}},
 			"out \"tail\"\n  exit 0\n  cut out tail 100\n  cut err head 5",
 			func(r *cassette.Run) {

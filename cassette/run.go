@@ -97,6 +97,9 @@ func (r *Run) StartErr() error {
 // PipesHeld reports whether somebody else still held an output stream when the child had ended.
 func (r *Run) PipesHeld() bool { return r.state().held }
 
+// Evidence says which caps the run had, and which it hit. Of a cap that others made tighter the cassette does not tell.
+func (r *Run) Evidence() contain.Evidence { return r.state().evidence() }
+
 // Duration is how long the run took, to the millisecond; 0 when the cassette does not say.
 func (r *Run) Duration() time.Duration { return r.state().duration() }
 

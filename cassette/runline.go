@@ -14,7 +14,7 @@ const secNone section = -1
 // repeats tells the sections that may have more than one line.
 func (s section) repeats() bool {
 	switch s {
-	case secArgv, secIn, secOut, secErr, secCut:
+	case secArgv, secIn, secOut, secErr, secLimit, secCut:
 		return true
 	}
 	return false
@@ -67,6 +67,8 @@ func (r *runText) add(line []byte) (section, string) {
 			return secHeld, "text behind pipes-held"
 		}
 		return secHeld, ""
+	case "limit":
+		return secLimit, r.addLimit(string(payload))
 	case "cut":
 		return secCut, r.addCut(string(payload))
 	case "tape":
@@ -213,7 +215,7 @@ func (r *runText) finish() (problem string) {
 		return "run without argv"
 	case r.start[secEnding] == 0:
 		return "run without an outcome"
-	case r.end.failure != nil && (r.start[secOut]|r.start[secErr]|r.start[secHeld]|r.start[secCut]|r.start[secTape]) != 0:
+	case r.end.failure != nil && (r.start[secOut]|r.start[secErr]|r.start[secHeld]|r.start[secLimit]|r.start[secCut]|r.start[secTape]) != 0:
 		return "run that was never started, with output"
 	case r.interactive && r.end.failure == nil && r.start[secTape] == 0:
 		return "interactive input without a tape, which has its order"

@@ -10,7 +10,7 @@ func (r *runText) script(t translator, pace Pace) fake.Script {
 	if r.end.failure != nil {
 		return fake.Script{StartErr: r.end.failure.err(programOf(r.argv()), t), Replayed: true}
 	}
-	s := fake.Script{Outcome: r.end.outcome, Status: r.end.status, PipesHeld: r.held, Replayed: true, Pending: r.pending()}
+	s := fake.Script{Outcome: r.end.outcome, Status: r.end.status, PipesHeld: r.held, Replayed: true, Pending: r.pending(), Teardown: r.teardown()}
 	arrivals := r.tape()
 	s.Duration = arrivals.duration()
 	if r.start[secTape] == 0 {
@@ -65,7 +65,7 @@ func (r *runText) pending() bool {
 func (r *runText) finished(t translator) runner.Finished {
 	f := runner.Finished{
 		Outcome: r.end.outcome, Status: r.end.status, PipesHeld: r.held, Replayed: true,
-		Duration: r.duration(),
+		Duration: r.duration(), Teardown: r.teardown(),
 	}
 	for id, stream := range [2]*[]byte{&f.Stdout, &f.Stderr} {
 		c := r.capture(runner.StreamID(id))
@@ -86,6 +86,9 @@ func (r *runText) finished(t translator) runner.Finished {
 	}
 	return f
 }
+
+// teardown is what is known of the tree: the evidence of its caps, and nothing of how it was held.
+func (r *runText) teardown() runner.Teardown { return runner.Teardown{Evidence: r.evidence()} }
 
 // capture is one stream as the file has it.
 func (r *runText) capture(id runner.StreamID) capture {

@@ -67,7 +67,7 @@ func (p *parsed) settle() {
 // draft is the run as it was before it was written, in the words of the file.
 func (r *runText) draft() *draft {
 	d := &draft{
-		argv: r.argv(), dir: r.dir(), env: r.env(), stdin: r.stream(secIn), inherit: r.inherit, interactive: r.interactive, end: r.end, held: r.held,
+		argv: r.argv(), dir: r.dir(), env: r.env(), stdin: r.stream(secIn), inherit: r.inherit, interactive: r.interactive, end: r.end, held: r.held, evidence: r.evidence(),
 		tape: r.tape(), taped: r.start[secTape] != 0,
 	}
 	for id := range d.stream {

@@ -19,6 +19,7 @@ const (
 	secErr
 	secEnding
 	secHeld
+	secLimit
 	secCut
 	secTape
 	secRepeat
@@ -44,6 +45,8 @@ type runText struct {
 	interactive bool
 	end         ending
 	held        bool
+	// limits is the place, from 1, of the last cap that there is a line of, 0 for none.
+	limits int
 	// repeat is how often the run answers: 0 means once, -1 without end. optional says that it need not be played.
 	repeat   int32
 	optional bool
