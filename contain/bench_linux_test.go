@@ -13,6 +13,29 @@ import (
 	"github.com/boombox-go/boombox/contain"
 )
 
+// BenchmarkStage compares a start that takes a stage with one that does not, on the same mechanism.
+func BenchmarkStage(b *testing.B) {
+	for name, nice := range map[string]*int{"plain": nil, "stage": new(0)} {
+		b.Run(name, func(b *testing.B) {
+			g, err := contain.New(contain.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer g.Close()
+			for b.Loop() {
+				c, err := g.Start(context.Background(), contain.Spec{Path: "/bin/true", Argv: contain.Seal("true"), Nice: nice})
+				if err != nil {
+					b.Fatal(err)
+				}
+				<-c.Exited()
+				if err := c.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // crowd starts five hundred processes, each in a session of its own, and says when they are all there.
 const crowd = `i=0; while [ $i -lt 500 ]; do setsid sleep 60 & i=$((i+1)); done; echo ready; wait`
 
