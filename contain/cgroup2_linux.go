@@ -101,7 +101,7 @@ func (m *cgroup2) open(opts Options) (place, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.warden = p.wardens.watch(p.base.dir, m.v1Dirs())
+	p.warden = p.wardens.watch(p.base.dir, m.v1Dirs)
 	if opts.Require.Has(KillOnOwnerDeath) || opts.Keeper != "" {
 		if err := p.warden.await(); err != nil {
 			err = fmt.Errorf("no warden can watch over it: %w", err)

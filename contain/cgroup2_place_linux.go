@@ -163,11 +163,13 @@ func (p *cgroup2Place) remove(deadline time.Time) error {
 		return err
 	}
 	// A member that may write here can have climbed from its leaf into the group's own cgroup. It dies with the group.
-	if errors.Is(unix.Rmdir(p.path), unix.EBUSY) {
-		p.doom()
-	}
-	if err := removeCgroup(unix.AT_FDCWD, p.path, deadline); err != nil {
-		return err
+	if err := unix.Rmdir(p.path); err != nil {
+		if errors.Is(err, unix.EBUSY) {
+			p.doom()
+		}
+		if err := removeCgroup(unix.AT_FDCWD, p.path, deadline); err != nil {
+			return err
+		}
 	}
 	if !p.released {
 		if err := p.mechanism.release(p.base, deadline); err != nil {

@@ -122,8 +122,9 @@ type wardens struct {
 	idle *time.Timer
 }
 
-// watch sees to it that a warden is there, or coming, for dir, and for the directories v1 of cgroup v1 hierarchies.
-func (ws *wardens) watch(dir string, v1 []string) *warden {
+// watch sees to it that a warden is there, or coming, for dir, and for the directories of cgroup v1 hierarchies that v1
+// finds, which is asked when there is none.
+func (ws *wardens) watch(dir string, v1 func() []string) *warden {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	if ws.idle != nil {
@@ -144,7 +145,7 @@ func (ws *wardens) watch(dir string, v1 []string) *warden {
 			w.rest()
 		}
 	}
-	ws.now = startWarden(ws.program, dir, v1)
+	ws.now = startWarden(ws.program, dir, v1())
 	return ws.now
 }
 

@@ -2,11 +2,13 @@ package runner_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"testing"
@@ -166,12 +168,7 @@ func BenchmarkDiscard1GiB(b *testing.B) {
 // BenchmarkLines800k is many lines, each looked at, against bufio.Scanner over a StdoutPipe.
 func BenchmarkLines800k(b *testing.B) {
 	const count = 800_000
-	yes, err := exec.LookPath("yes")
-	head, err2 := exec.LookPath("sh")
-	if err := errors.Join(err, err2); err != nil {
-		b.Skip(err)
-	}
-	argv := []string{head, "-c", yes + " 'a line of log as it is usual, sixty bytes and no more long' | head -n " + strconv.Itoa(count)}
+	argv := fixtures.Argv("flood", strconv.Itoa(64*count), "lines")
 	against(b, "speedup",
 		func() error {
 			cmd := exec.Command(argv[0], argv[1:]...)
@@ -211,6 +208,59 @@ func BenchmarkLines800k(b *testing.B) {
 			return p.Close()
 		},
 	)
+}
+
+// BenchmarkLiveChild is what a live child holds: goroutines, and bytes of heap and stacks, beyond one of os/exec whose
+// output is captured and whose end is awaited.
+func BenchmarkLiveChild(b *testing.B) {
+	const children = 50
+	argv := fixtures.Argv("sleep", "quiet")
+	held := func(start func() (stop func())) (goroutines, bytes float64) {
+		usage := func() (int, int64) {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return runtime.NumGoroutine(), int64(m.HeapAlloc + m.StackInuse)
+		}
+		n, size := usage()
+		var stops []func()
+		for range children {
+			stops = append(stops, start())
+		}
+		n2, size2 := usage()
+		for _, stop := range stops {
+			stop()
+		}
+		return float64(n2-n) / children, float64(size2-size) / children
+	}
+	peer := func() func() {
+		cmd := exec.Command(argv[0], argv[1:]...)
+		var out, errOut bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errOut
+		if err := cmd.Start(); err != nil {
+			b.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- cmd.Wait() }()
+		return func() { _ = cmd.Process.Kill(); <-done }
+	}
+	each(b, func(b *testing.B, r runner.Runner) {
+		ours := func() func() {
+			p, err := r.Start(context.Background(), runner.Command(argv[0], argv[1:]...))
+			if err != nil {
+				b.Fatal(err)
+			}
+			return func() { _ = p.Close() }
+		}
+		held(peer)
+		held(ours)
+		for b.Loop() {
+			theirs, theirSize := held(peer)
+			own, ownSize := held(ours)
+			b.ReportMetric(own-theirs, "more-goroutines")
+			b.ReportMetric(ownSize-theirSize, "more-B/child")
+		}
+	})
 }
 
 // BenchmarkSettle is the fast path of replays: a recorded run of 1 KiB output becomes a settled Process.
