@@ -46,7 +46,8 @@ func (o startOrder) start() (out startOutcome) {
 		return startOutcome{err: &StartError{Step: StepDir, Err: err}}
 	}
 	defer func() { _ = unix.Chdir("/") }()
-	attr := &syscall.SysProcAttr{Setpgid: !o.spec.NewSession, Setsid: o.spec.NewSession, PidFD: &out.pidfd}
+	attr := &syscall.SysProcAttr{PidFD: &out.pidfd}
+	o.spec.inSession(attr)
 	if o.leaf >= 0 {
 		attr.UseCgroupFD, attr.CgroupFD = true, o.leaf
 	}
@@ -107,6 +108,7 @@ func packOrder(spec Spec, leaf bool) (body packed) {
 	body.list(spec.Env.Reveal())
 	body.text(spec.Dir)
 	body.number(truth(spec.NewSession))
+	body.number(truth(spec.Terminal))
 	body.number(truth(leaf))
 	return body
 }
@@ -117,6 +119,7 @@ func unpackSpec(body *unpacker) (spec Spec, leaf, ok bool) {
 	spec.Env = Seal(body.list()...)
 	spec.Dir = body.text()
 	spec.NewSession = body.number() != 0
+	spec.Terminal = body.number() != 0
 	leaf = body.number() != 0
 	return spec, leaf, !body.bad
 }

@@ -101,7 +101,7 @@ type field struct {
 
 func (s Spec) fields() []field {
 	return append([]field{
-		{fieldFiles, len(s.Files) > 0}, {fieldNewSession, s.NewSession}, {fieldNoNewPrivileges, s.NoNewPrivileges},
+		{fieldFiles, len(s.Files) > 0}, {fieldNewSession, s.NewSession}, {fieldTerminal, s.Terminal}, {fieldNoNewPrivileges, s.NoNewPrivileges},
 		{fieldNoCoreDumps, s.NoCoreDumps},
 	}, s.knobs()...)
 }
@@ -118,6 +118,7 @@ func (s Spec) knobs() []field {
 const (
 	fieldFiles           = "Files"
 	fieldNewSession      = "NewSession"
+	fieldTerminal        = "Terminal"
 	fieldNoNewPrivileges = "NoNewPrivileges"
 	fieldNoCoreDumps     = "NoCoreDumps"
 	fieldCredential      = "Credential"

@@ -9,7 +9,7 @@ import (
 // lacks says why the field cannot be honoured, "" when it can.
 func lacks(name string) string {
 	switch name {
-	case fieldFiles, fieldNewSession, fieldNoNewPrivileges, fieldNoCoreDumps:
+	case fieldFiles, fieldNewSession, fieldTerminal, fieldNoNewPrivileges, fieldNoCoreDumps:
 		return ""
 	}
 	if reason := stageRefused(); reason != "" {

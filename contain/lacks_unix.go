@@ -7,7 +7,7 @@ import "os"
 // lacks says why the field cannot be honoured, "" when it can. What a child gets here is what [syscall.SysProcAttr] has.
 func lacks(name string) string {
 	switch name {
-	case fieldFiles, fieldNewSession:
+	case fieldFiles, fieldNewSession, fieldTerminal:
 		return ""
 	case fieldCredential:
 		if os.Geteuid() != 0 {

@@ -32,9 +32,7 @@ func spawn(ctx context.Context, spec Spec, attr *syscall.SysProcAttr, _ *gate) (
 	if c := spec.Credential; c != nil {
 		attr.Credential = &syscall.Credential{Uid: c.UID, Gid: c.GID, Groups: c.Groups}
 	}
-	if spec.NewSession {
-		attr.Setsid, attr.Setpgid = true, false // the leader of a session leads a process group, too
-	}
+	spec.inSession(attr)
 	pid, err := fork(ctx, spec, attr)
 	if err != nil {
 		return nil, err

@@ -39,9 +39,7 @@ func spawn(ctx context.Context, spec Spec, attr *syscall.SysProcAttr, gate *gate
 }
 
 func spawnHere(ctx context.Context, spec Spec, attr *syscall.SysProcAttr) (*leader, error) {
-	if spec.NewSession {
-		attr.Setsid, attr.Setpgid = true, false // the leader of a session leads a process group, too
-	}
+	spec.inSession(attr)
 	if spec.NoCoreDumps {
 		if err := coreless.enter(); err != nil {
 			return nil, &StartError{Step: StepConfine, Err: err}

@@ -34,6 +34,13 @@ var highestInherited = sync.OnceValue(func() int {
 	return 0
 })
 
+// inSession says which process group and session the child is to lead. The leader of a session leads a process group, too.
+func (s Spec) inSession(attr *syscall.SysProcAttr) {
+	attr.Setsid = s.NewSession || s.Terminal
+	attr.Setpgid = !attr.Setsid
+	attr.Setctty, attr.Ctty = s.Terminal, 0
+}
+
 // fork starts spec with attr. It retries a busy program file: a descriptor that was open for writing when another
 // thread forked stays open in that child until its exec (golang/go 22315).
 func fork(ctx context.Context, spec Spec, attr *syscall.SysProcAttr) (pid int, err error) {

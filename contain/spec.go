@@ -17,7 +17,7 @@ func Seal(list ...string) Sealed { return sealed.Of(list...) }
 // Spec says what [Group.Start] starts. It does no lookup and no inheriting of its own: what is not given is absent.
 //
 // The child leads a process group of its own, so that a child that signals "its group" (kill 0) does not hit us. On a
-// terminal it is therefore a background job, and cannot read from it.
+// terminal of ours it is therefore a background job, and cannot read from it.
 //
 // A field that names a system is refused elsewhere, with [StepConfine] and a [*FieldError]; see [Spec.Unsupported].
 type Spec struct {
@@ -37,6 +37,9 @@ type Spec struct {
 	Files []*os.File
 	// NewSession makes the child lead a session of its own, without a controlling terminal. Unix.
 	NewSession bool
+	// Terminal makes Stdin, which is a terminal that no session has, the controlling terminal of the child's session, which
+	// is a new one, and the child its foreground job. Unix.
+	Terminal bool
 	// NoNewPrivileges sees to it that neither the child nor a descendant gains privileges by executing a program: set-user-ID
 	// bits and file capabilities do nothing. Linux.
 	NoNewPrivileges bool

@@ -56,6 +56,9 @@ func serveStage(files int) {
 		quit(3)
 	}
 	s.arrange(files)
+	if spec.Terminal {
+		s.attempt(StepConfine, unix.IoctlSetInt(0, unix.TIOCSCTTY, 0))
+	}
 	image, err := imageOf(spec)
 	s.attempt(StepExec, err)
 	spec.apply(s.attempt)

@@ -87,7 +87,7 @@ func (s *stage) spec() Spec {
 		Path: "/proc/self/exe", Argv: Seal(helperName, roleStage, strconv.Itoa(len(s.files))),
 		Env:        Seal("GOMAXPROCS=1", "GOTRACEBACK=none"),
 		Files:      append([]*os.File{s.theirs}, s.files...),
-		NewSession: s.wanted.NewSession,
+		NewSession: s.wanted.NewSession || s.wanted.Terminal,
 	}
 }
 

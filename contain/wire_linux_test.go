@@ -45,7 +45,7 @@ func FuzzUnpackOrder(f *testing.F) {
 
 var everyKnob = contain.Spec{
 	Path: "/bin/\xff", Argv: contain.Seal("a", ""), Env: contain.Seal("K=V"), Dir: "dir",
-	NewSession: true, NoNewPrivileges: true, NoCoreDumps: true,
+	NewSession: true, Terminal: true, NoNewPrivileges: true, NoCoreDumps: true,
 	Credential: &contain.Credential{UID: 1<<32 - 2, GID: 2, Groups: []uint32{3, 1<<32 - 2}},
 	Umask:      new(fs.FileMode(0o77)),
 	Rlimits: contain.Rlimits{

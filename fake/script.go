@@ -161,7 +161,7 @@ func play(ctx context.Context, cmd *runner.Cmd, s Script, note func(piece []byte
 	} else if s.instant() {
 		return runner.Settle(cmd, s.finished()), nil
 	}
-	if cmd.Output.Merge {
+	if cmd.Output.Merge || cmd.PTY != nil {
 		s = s.merged()
 	}
 	started := time.Now()

@@ -84,6 +84,7 @@ func (c *Cmd) cloneBirth() {
 	if c.Credential = copied(c.Credential); c.Credential != nil {
 		c.Credential.Groups = slices.Clone(c.Credential.Groups)
 	}
+	c.PTY = copied(c.PTY)
 	c.Umask, c.Nice, c.IOPriority, c.OOMScoreAdj = copied(c.Umask), copied(c.Nice), copied(c.IOPriority), copied(c.OOMScoreAdj)
 	l := &c.Rlimits
 	for _, limit := range []**contain.Rlimit{&l.Core, &l.NoFile, &l.FSize, &l.Stack, &l.CPU, &l.Data} {

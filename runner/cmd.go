@@ -31,6 +31,8 @@ type Cmd struct {
 	Stdin Stdin
 	// Output says how the streams are captured. By default each is kept up to 64 MiB, and the run fails beyond.
 	Output Streams
+	// PTY, if not nil, gives the child a terminal in the place of pipes. By default it has none.
+	PTY *PTY
 	// Timeout kills the whole tree when it runs out, counted from the start. 0 means none: a command that writes for ever
 	// to a stream that is not to fail runs on for ever, in the memory of the stream's cap. A negative value is refused.
 	Timeout time.Duration
@@ -211,6 +213,9 @@ func (c *Cmd) Validate() error {
 	}
 	if c.Output.Merge && !c.Output.Stderr.isZero() {
 		return c.invalid("Output", "with Merge nothing comes as stderr, which has settings")
+	}
+	if field, reason := c.invalidPTY(); field != "" {
+		return c.invalid(field, reason)
 	}
 	if reason := c.Env.invalid(); reason != "" {
 		return c.invalid("Env", reason)

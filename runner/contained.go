@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -62,7 +63,7 @@ type launch struct {
 	source  *stdinSource
 	in      *feeder
 	// stdin is our end of an interactive input.
-	stdin   *os.File
+	stdin   io.WriteCloser
 	outputs [2]*pipeReader
 	// linkIn and linkOut lead to other stages of a pipeline; nil for none.
 	linkIn, linkOut *os.File
@@ -136,11 +137,17 @@ func (l *launch) admit(require contain.Guarantee) (err error) {
 // wire makes the pipes and opens the input.
 func (l *launch) wire(spec *contain.Spec) (err error) {
 	for id := range l.outputs {
+		if l.cmd.PTY != nil && id == int(Stdout) {
+			continue
+		}
 		var w *os.File
 		if l.outputs[id], w, err = newOutput(); err != nil {
 			return l.failed(StartOther, err)
 		}
 		l.given = append(l.given, w)
+	}
+	if l.cmd.PTY != nil {
+		return l.wireTerminal(spec) // and what we read as standard error ends at once
 	}
 	spec.Stdout, spec.Stderr = l.given[Stdout], l.given[Stderr]
 	if l.linkOut != nil {
@@ -167,10 +174,12 @@ func (l *launch) wire(spec *contain.Spec) (err error) {
 		}
 		l.given = append(l.given, spec.Stdin)
 	case StdinInteractive:
-		if l.stdin, spec.Stdin, err = pipe(false); err != nil {
+		ours, childs, err := pipe(false)
+		if err != nil {
 			return l.failed(StartOther, err)
 		}
-		l.given = append(l.given, spec.Stdin)
+		l.stdin, spec.Stdin = ours, childs
+		l.given = append(l.given, childs)
 	case StdinBytes, StdinReader:
 		if spec.Stdin, l.in, err = newFeeder(src); err != nil {
 			return l.failed(StartOther, err)

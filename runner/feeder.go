@@ -16,6 +16,8 @@ type feeder struct {
 	// rest is what of the bytes did not fit; source is nil unless there is a reader.
 	rest   []byte
 	source io.Reader
+	// closer, if not nil, is closed with the feeding.
+	closer io.Closer
 	// done is closed when the goroutine is over; nil when there is none.
 	done chan struct{}
 
@@ -51,7 +53,7 @@ func (f *feeder) start() {
 
 func (f *feeder) run() {
 	defer close(f.done)
-	defer func() { _ = f.pipe.Close() }()
+	defer f.letGo()
 	if f.source == nil {
 		_, err := f.pipe.Write(f.rest)
 		f.unwritten(err)
@@ -130,6 +132,7 @@ func (f *feeder) stop() {
 	f.mu.Unlock()
 	_ = f.pipe.Close()
 	if f.done == nil {
+		f.letGo()
 		return
 	}
 	f.mu.Lock()
@@ -137,6 +140,13 @@ func (f *feeder) stop() {
 	f.mu.Unlock()
 	if !reading {
 		<-f.done
+	}
+}
+
+func (f *feeder) letGo() {
+	_ = f.pipe.Close()
+	if f.closer != nil {
+		_ = f.closer.Close()
 	}
 }
 

@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -29,4 +30,5 @@ func prefill(pipe *os.File, b []byte) (written int) {
 	return written
 }
 
-func brokenPipeCode(error) bool { return false }
+// brokenPipeCode knows what a terminal says whose other end is closed.
+func brokenPipeCode(err error) bool { return errors.Is(err, unix.EIO) }

@@ -167,6 +167,14 @@ func rows() map[string]row {
 			set:  func(c *runner.Cmd) { c.Files = []*os.File{nil} },
 			fake: refused, cassette: refused,
 		},
+		"PTY": {
+			set: func(c *runner.Cmd) { c.PTY = &runner.PTY{Cols: 100, Rows: 30} },
+			shown: func(ctx SpecContext, set func(*runner.Cmd)) {
+				Expect(outputOf(ctx, shell("test -t 0 || echo none"), func(c *runner.Cmd) {})).To(Equal("none"), "the control")
+				Expect(outputOf(ctx, shell("stty size"), set)).To(Equal("30 100"))
+			},
+			fake: honoured("a terminal is one stream"), cassette: honoured("a terminal is one stream"),
+		},
 		"NewSession":      {set: func(c *runner.Cmd) { c.NewSession = true }, fake: noMeaning, cassette: noMeaning},
 		"NoNewPrivileges": {set: func(c *runner.Cmd) { c.NoNewPrivileges = true }, fake: noMeaning, cassette: noMeaning},
 		"NoCoreDumps":     {set: func(c *runner.Cmd) { c.NoCoreDumps = true }, fake: noMeaning, cassette: noMeaning},

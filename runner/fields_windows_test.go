@@ -9,7 +9,7 @@ import (
 // lacking are the fields that this system cannot honour.
 var lacking = []string{
 	"Files", "NewSession", "NoNewPrivileges", "NoCoreDumps", "Credential", "Umask", "Rlimits", "Nice", "IOPriority", "CPUAffinity",
-	"OOMScoreAdj", "StopSignal",
+	"OOMScoreAdj", "StopSignal", "PTY",
 }
 
 // shownHere shows what this system has of what a child is born with.

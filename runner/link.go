@@ -32,7 +32,7 @@ var errCutShort = errors.New("the pipeline was cut short")
 
 // newLink makes the link from cmd to next. tell is called at most once with each of stageWrites and stageUnread.
 func newLink(r Runner, cmd, next *Cmd, tell func(stageEvent)) (*link, error) {
-	if _, ok := r.(linker); ok && !cmd.watched() {
+	if _, ok := r.(linker); ok && !cmd.watched() && next.PTY == nil {
 		from, to, err := childPipe()
 		return &link{from: from, to: to}, err
 	}

@@ -39,13 +39,16 @@ func (c *Cmd) spec() (contain.Spec, error) {
 		Argv: c.argv, Env: env.seal(), Dir: c.Dir, Files: c.Files,
 		NewSession: c.NewSession, NoNewPrivileges: c.NoNewPrivileges, NoCoreDumps: c.NoCoreDumps,
 		Credential: c.Credential, Umask: c.Umask, Rlimits: c.Rlimits, Nice: c.Nice, IOPriority: c.IOPriority,
-		CPUAffinity: c.CPUAffinity, OOMScoreAdj: c.OOMScoreAdj,
+		CPUAffinity: c.CPUAffinity, OOMScoreAdj: c.OOMScoreAdj, Terminal: c.PTY != nil,
 	}
 	argv := c.argv.Reveal()
 	if name := c.Arg0.Reveal(); len(name) > 0 {
 		spec.Argv = contain.Seal(append(name, argv[1:]...)...)
 	}
 	if lack := spec.Unsupported(); lack != nil {
+		if lack.Field == "Terminal" {
+			lack.Field = "PTY"
+		}
 		return contain.Spec{}, &UnsupportedError{Program: c.program, Field: lack.Field, Reason: lack.Reason}
 	}
 	if err := checkDir(c.Dir); err != nil {

@@ -91,6 +91,8 @@ func (p *Pipeline) validate() error {
 			return &InvalidError{Field: "Pipeline.Stages", Reason: "one has no command"}
 		case i > 0 && s.Cmd.Stdin.Kind() != StdinClosed:
 			return s.Cmd.invalid("Stdin", "it reads what the stage before it writes")
+		case i < len(p.Stages)-1 && s.Cmd.PTY != nil:
+			return s.Cmd.invalid("PTY", "only the last stage of a pipeline can have a terminal")
 		}
 		if err := s.Cmd.Validate(); err != nil {
 			return err

@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"errors"
 	"io"
 	"os"
 	"sync/atomic"
@@ -29,6 +30,8 @@ type pipeReader struct {
 	conn syscall.RawConn
 	// treeless is set when the tree is gone: what it wrote is in the pipe, and no more will come of it.
 	treeless atomic.Bool
+	// terminal: it is the end of a terminal, which has no other end of file than an error.
+	terminal bool
 
 	// The following belong to the one goroutine that reads.
 	enlarged bool
@@ -41,13 +44,21 @@ func newOutput() (*pipeReader, *os.File, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	conn, err := r.SyscallConn()
+	reader, err := newReader(r)
 	if err != nil {
 		_ = r.Close()
 		_ = w.Close()
 		return nil, nil, err
 	}
-	return &pipeReader{file: r, conn: conn}, w, nil
+	return reader, w, nil
+}
+
+func newReader(f *os.File) (*pipeReader, error) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	return &pipeReader{file: f, conn: conn}, nil
 }
 
 func (r *pipeReader) Read(p []byte) (int, error) {
@@ -65,6 +76,9 @@ func (r *pipeReader) Read(p []byte) (int, error) {
 		_ = r.conn.Control(enlarge)
 	}
 	r.quota -= n
+	if r.terminal && errors.Is(err, unix.EIO) {
+		err = io.EOF
+	}
 	return n, err
 }
 

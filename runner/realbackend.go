@@ -20,7 +20,7 @@ type realBackend struct {
 	// in is nil when there is nothing to feed.
 	in *feeder
 	// stdin is nil unless the input is interactive.
-	stdin   *os.File
+	stdin   io.WriteCloser
 	outputs [2]*pipeReader
 	// piped says that standard output goes straight to another child.
 	piped bool

@@ -29,6 +29,8 @@ type run struct {
 	stdin     *inputPipe
 	feed      feed
 	observers []func(Observation)
+	// terminal: the command has one.
+	terminal bool
 	// pumped gets one value from each pump that ends by itself.
 	pumped chan struct{}
 	// killing is a request to kill at once.
@@ -77,6 +79,7 @@ func attach(cmd *Cmd, backend Backend, started time.Time, files outputFiles) *Pr
 		hurry:      make(chan struct{}),
 		settled:    make(chan struct{}),
 		observers:  cmd.observers,
+		terminal:   cmd.PTY != nil,
 	}
 	r.arbiter.poll = backend.Poll
 	if s, ok := backend.(interface{ Outcome() (Outcome, bool) }); ok {

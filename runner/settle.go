@@ -34,7 +34,7 @@ func Settle(cmd *Cmd, run Finished) *Process {
 	for id, s := range [...]*Stream{Stdout: &cmd.Output.Stdout, Stderr: &cmd.Output.Stderr} {
 		r.lines[id].init(StreamID(id), s)
 	}
-	if cmd.Output.Merge {
+	if cmd.merges() {
 		run.Stdout, run.Stderr = r.order.merged(run.Stdout, run.Stderr), nil
 		r.order.spans = nil
 	}

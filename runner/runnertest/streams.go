@@ -112,6 +112,16 @@ func streamCases() []Case {
 				s.Expect(res.TeeErr()).To(gomega.MatchError(failure))
 			}
 		}),
+		of("a terminal is one stream", func(s subject) {
+			r, cmd := s.prepare(Behaviour{Stdout: []byte("out "), Stderr: []byte("err")}, func(c *runner.Cmd) { c.PTY = &runner.PTY{} })
+			res, err := runner.Run(s.ctx, r, cmd)
+			if errors.Is(err, runner.ErrUnsupported) {
+				s.tb.Skip("no terminals here")
+			}
+			s.Expect(err).NotTo(gomega.HaveOccurred())
+			s.Expect(string(res.Stdout())).To(gomega.Equal("out err"))
+			s.Expect(res.Stderr()).To(gomega.BeEmpty())
+		}),
 		of("a tap sees both streams, and the user's tee does not notice", func(s subject) {
 			var tee bytes.Buffer
 			r, cmd := s.prepare(Behaviour{Stdout: []byte("out"), Stderr: []byte("err")}, func(c *runner.Cmd) {

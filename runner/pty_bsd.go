@@ -1,0 +1,11 @@
+//go:build unix && !linux
+
+package runner
+
+import "golang.org/x/sys/unix"
+
+// The requests for the modes of a terminal.
+const (
+	getTermios = unix.TIOCGETA
+	setTermios = unix.TIOCSETA
+)
