@@ -230,7 +230,7 @@ func keepTexts(old, runs []runText, matchers []programMatcher) []runText {
 func (r *runText) sameContent(other *runText) bool {
 	return r.size == other.size && r.held == other.held && r.sameLimits(other) && r.cut == other.cut &&
 		bytes.Equal(appendEnding(nil, r.end), appendEnding(nil, other.end)) &&
-		slices.Equal(r.env(), other.env()) && r.sameTalk(other) &&
+		slices.Equal(r.env(), other.env()) && r.sameTalk(other) && sameEffects(r.effects(), other.effects(), false) &&
 		bytes.Equal(r.stream(secOut), other.stream(secOut)) && bytes.Equal(r.stream(secErr), other.stream(secErr))
 }
 
@@ -263,6 +263,11 @@ func (s *recording) draft(t *take) (*draft, error) {
 		d.end.status = &status
 	}
 	d.held, d.evidence = res.PipesHeld(), res.Evidence()
+	t.files.gather(MaxRun) // where the inner runner knows no observers
+	if t.files.err != nil {
+		return nil, t.files.err
+	}
+	d.effects, d.undeclared = t.files.effects, t.files.undeclared
 	return d, t.observed(d, res)
 }
 

@@ -35,7 +35,7 @@ type Change struct {
 	Old, New int
 	// Program is the base name of its program.
 	Program string
-	// Fields name what differs: outcome, stdout, stderr, environment, pipes-held, limits, tape, and the input of a conversation.
+	// Fields name what differs: outcome, stdout, stderr, environment, files, pipes-held, limits, tape, and the input of a conversation.
 	Fields []string
 }
 
@@ -100,6 +100,7 @@ func (r *runText) changed(other *runText) (class Class, fields []string) {
 		same := r.cut[id] == other.cut[id] && bytes.Equal(r.unmasked(id), other.unmasked(id))
 		differ(ClassOutput, name, same)
 	}
+	differ(ClassOutput, "files", sameEffects(r.effects(), other.effects(), r.masked))
 	differ(ClassOutcome, "pipes-held", r.held == other.held)
 	differ(ClassOutcome, "limits", r.sameLimits(other))
 	differ(ClassOutcome, "outcome", bytes.Equal(appendEnding(nil, r.end), appendEnding(nil, other.end)))

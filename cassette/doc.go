@@ -79,10 +79,14 @@
 // # What a replay is
 //
 // Replayed runs go through the same policies, tees and errors as live ones; package runner/runnertest holds all of them to
-// one set of specs. By default a run is over when it has started. [RealTime] and [Scaled] keep the recorded pace: then the
+// one set of specs. By default a run is over when it has started. [RealTime], [Scaled] and [WithStepper], whose clock a test moves on, keep the recorded pace: then the
 // command's timeouts, its context, Kill and Signal are obeyed on the way, timeouts included that ended the run when it was
 // recorded (at a scaled pace their results tell the scaled deadline, and the status behind them is that of a kill). A run that was
-// recorded as cancelled plays until its caller gives up again. What a command did besides (files, network) does not happen.
+// recorded as cancelled plays until its caller gives up again. What a command did besides does not happen, but for files that [WithEffects]
+// declares: they are kept when it is recorded, and restored when it is replayed. What else it changed in its directory is counted and told.
+//
+// [WithChunking] cuts output in other pieces than were recorded, to shake parsers, and [Tape.Derive] makes failures of true recordings:
+// another exit, a kill midway, a stream cut short, a delay, a start that fails.
 //
 // Input is read to its end before a command is started or replayed. Of a stream that is longer than
 // its command keeps, a cassette may hold only the part that was kept; a command that wants more is a miss.
@@ -115,6 +119,6 @@
 //
 // The specs of this package hold the words above: "What is written" every byte and outcome, "Reading a file" strictness, "A
 // recorder", "A player", "A miss", "Tokens" and "Open" what their names say, "A conversation" turns and divergence, "Redaction" the rules, the canaries and the final scan, "Saving" privacy, links, locks and kills at random instants
-// (with an in-place writer that does lose files, as the control), "A large file" what is found when, "A side file" its rule and its faults, "Secrets" the printers, "Conformance" that recording and replaying
+// (with an in-place writer that does lose files, as the control), "A large file" what is found when, "A side file" its rule and its faults, "Files of a command" what is restored and what is not, "Secrets" the printers, "Conformance" that recording and replaying
 // pass the specs of runner/runnertest.
 package cassette

@@ -1,6 +1,7 @@
 package cassette
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/boombox-go/boombox/contain"
@@ -18,10 +19,13 @@ type draft struct {
 	interactive bool
 	stream      [2]capture
 	end         ending
-	held        bool
-	evidence    contain.Evidence
-	tape        tape
-	taped       bool // an observed run has a tape even when it wrote nothing
+	effects     []effect
+	// undeclared is how many files it changed besides, -1 for too many to know.
+	undeclared int
+	held       bool
+	evidence   contain.Evidence
+	tape       tape
+	taped      bool // an observed run has a tape even when it wrote nothing
 }
 
 // capture is one output stream: what is kept of it, and which part that is.
@@ -76,6 +80,10 @@ func (d *draft) append(dst []byte, t translator, side sideFiles) []byte {
 	dst = append(appendLimits(dst, d.evidence), cuts...)
 	if d.taped {
 		dst = appendTape(dst, arrivals)
+	}
+	dst = appendEffects(dst, d.effects, t, side)
+	if d.undeclared > 0 {
+		dst = fmt.Appendf(dst, "  x-undeclared %d\n", d.undeclared)
 	}
 	return dst
 }

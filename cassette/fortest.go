@@ -54,6 +54,11 @@ func (d *Deck) finish(failed bool, logf func(string, ...any)) (err error) {
 	}()
 	switch {
 	case !failed:
+		if d.recorder != nil {
+			for _, u := range d.recorder.Undeclared() {
+				logf("%v", u)
+			}
+		}
 		return errors.Join(d.Save(), d.Check())
 	case d.Recording():
 		logf("the test failed: nothing was recorded")

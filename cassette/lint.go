@@ -70,6 +70,9 @@ func LintAt(data []byte, path string) (list []Problem) {
 			add("the directory is of one machine: record with WithPaths or WithToken")
 		}
 		for line := range bytes.Lines(r.text) {
+			if n, found := bytes.CutPrefix(line, []byte("  x-undeclared ")); found {
+				add("it changed %s files that a replay does not: record with WithEffects, or take the line out", bytes.TrimSpace(n))
+			}
 			if bytes.HasPrefix(line, []byte("  x-allow")) && len(r.allowances()) == 0 {
 				add("x-allow wants a rule and a place (%s)", strings.Join(places, ", "))
 			}

@@ -26,6 +26,9 @@ type options struct {
 	tolerated []Class
 	tempDir   func() string
 	limits    limits
+	chunking  Chunking
+	effects   []string
+	stepper   *Stepper
 }
 
 func gather(opts []Option) (options, error) {

@@ -42,6 +42,11 @@ type playing struct {
 	guard  *guard
 	order  Order
 	limits limits
+	// chunking and stepper are how runs are cut and paced, where something else than pace is to do so.
+	chunking Chunking
+	stepper  *Stepper
+	// effects are the patterns of the files that may be restored.
+	effects []string
 	// check is the rest of the check of a file that was skimmed, nil where there is none.
 	check *inspection
 
@@ -69,6 +74,7 @@ func newPlayer(p *parsed, o options, from setting, check *inspection) (*Player, 
 	}
 	s := &playing{
 		tape: p, words: words, pace: o.pace, from: from, hint: o.hint, guard: newGuard(o.redaction), order: o.order, limits: o.limits, check: check,
+		chunking: o.chunking, stepper: o.stepper, effects: o.effects,
 		index: newIndex(p.runs, o.matchers),
 	}
 	return &Player{printer{s.describe}, func() *playing { return s }}, nil
@@ -100,12 +106,36 @@ func (s *playing) start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, 
 		return nil, err
 	case r.end.failure != nil:
 		return nil, r.end.failure.err(cmd.Program(), s.words)
+	}
+	if err := s.restore(cmd, r); err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.misses = append(s.misses, err)
+		return nil, err
+	}
+	switch {
 	case r.interactive:
 		return s.converse(ctx, cmd, c, r)
-	case s.pace == Instant && r.end.outcome != runner.Cancelled:
+	case s.stepper != nil:
+		cmd = cmd.Clone()
+		cmd.Stdin = runner.Stdin{}
+		script := r.script(s.words, RealTime)
+		script.Pending = r.end.outcome == runner.Cancelled
+		return fake.Play(context.WithoutCancel(ctx), cmd, s.stepper.stepped(s.cut(script)))
+	case s.pace == Instant && s.chunking.none() && r.end.outcome != runner.Cancelled:
 		return runner.Settle(cmd, r.finished(s.words)), nil
 	}
-	return fake.Play(context.WithoutCancel(ctx), s.timed(cmd, r), r.script(s.words, s.pace))
+	script := r.script(s.words, s.pace)
+	script.Pending = script.Pending && (s.pace != Instant || r.end.outcome == runner.Cancelled)
+	return fake.Play(context.WithoutCancel(ctx), s.timed(cmd, r), s.cut(script))
+}
+
+// cut cuts the output of a script, where it is to be cut in another way.
+func (s *playing) cut(script fake.Script) fake.Script {
+	if !s.chunking.none() {
+		script.Chunks = s.chunking.cut(script.Chunks)
+	}
+	return script
 }
 
 // call is what cmd is matched by.
@@ -181,8 +211,8 @@ func (s *playing) claim(cmd *runner.Cmd, c call) (*runText, error) {
 	return nil, miss
 }
 
-// Misses are the calls that found no run, in order, each a [*MissError]. The player keeps them even if the code under
-// test swallowed the error.
+// Misses are the calls that found no run, in order, each a [*MissError], and those whose files could not be restored, each an
+// [*EffectError]. The player keeps them even if the code under test swallowed the error.
 func (p *Player) Misses() []error {
 	s := p.state()
 	s.mu.Lock()

@@ -38,6 +38,7 @@ type recording struct {
 	// cancelled keeps cancelled runs, extend the runs that the file has.
 	cancelled, extend bool
 	limits            limits
+	effects           []string
 	// verify says that nothing is written.
 	verify bool
 
@@ -60,6 +61,9 @@ type take struct {
 	// process and failure are set when the start is over: neither of them means that it is not.
 	process *runner.Process
 	failure *startFailure
+
+	// files is what became of those of its directory.
+	files *witness
 
 	mu      sync.Mutex
 	streams [2]observed
@@ -98,7 +102,7 @@ func newRecording(inner runner.Runner, o options) (_ *recording, err error) {
 	if inner == nil {
 		inner = runner.Contained{}
 	}
-	s := &recording{inner: inner, cancelled: o.cancelled, extend: o.extend, guard: newGuard(o.redaction), matchers: o.matchers, limits: o.limits}
+	s := &recording{inner: inner, cancelled: o.cancelled, extend: o.extend, guard: newGuard(o.redaction), matchers: o.matchers, limits: o.limits, effects: o.effects}
 	for _, r := range o.values {
 		s.tokens = append(s.tokens, r.token)
 	}
@@ -138,7 +142,7 @@ func (r *Recorder) Start(ctx context.Context, cmd *runner.Cmd) (*runner.Process,
 	if err := s.begin(t); err != nil {
 		return nil, err
 	}
-	process, err := s.inner.Start(ctx, tapped)
+	process, err := s.launch(ctx, t, tapped)
 	s.begun(t, process, err)
 	return process, err
 }

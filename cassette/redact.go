@@ -286,6 +286,11 @@ func (r *redactor) draft(d *draft, allowed [2][]string) (*draft, error) {
 		}
 		c.stream[id] = s
 	}
+	c.effects = slices.Clone(d.effects)
+	for i := range c.effects {
+		e := &c.effects[i]
+		e.path, e.data = string(r.text([]byte(e.path), nil, false, nil)), r.text(e.data, nil, r.keepLength, nil)
+	}
 	if f := d.end.failure; f != nil && f.text != "" {
 		told := *f
 		told.text = string(r.text([]byte(f.text), nil, false, nil))

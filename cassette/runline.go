@@ -14,7 +14,7 @@ const secNone section = -1
 // repeats tells the sections that may have more than one line.
 func (s section) repeats() bool {
 	switch s {
-	case secArgv, secIn, secOut, secErr, secLimit, secCut:
+	case secArgv, secIn, secOut, secErr, secLimit, secCut, secEffect:
 		return true
 	}
 	return false
@@ -73,6 +73,8 @@ func (r *runText) add(line []byte) (section, string) {
 		return secCut, r.addCut(string(payload))
 	case "tape":
 		return secTape, r.addTape(payload)
+	case "file", "gone", "data", "data64", "data-file":
+		return r.addEffect(string(tag), payload)
 	case "repeat":
 		if string(payload) == "*" {
 			r.repeat = -1
@@ -215,7 +217,7 @@ func (r *runText) finish() (problem string) {
 		return "run without argv"
 	case r.start[secEnding] == 0:
 		return "run without an outcome"
-	case r.end.failure != nil && (r.start[secOut]|r.start[secErr]|r.start[secHeld]|r.start[secLimit]|r.start[secCut]|r.start[secTape]) != 0:
+	case r.end.failure != nil && (r.start[secOut]|r.start[secErr]|r.start[secHeld]|r.start[secLimit]|r.start[secCut]|r.start[secTape]|r.start[secEffect]) != 0:
 		return "run that was never started, with output"
 	case r.interactive && r.end.failure == nil && r.start[secTape] == 0:
 		return "interactive input without a tape, which has its order"

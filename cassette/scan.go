@@ -22,7 +22,7 @@ type Finding struct {
 	Run, Line int
 	// Program is the base name of the run's program.
 	Program string
-	// Place is argument, directory, variable, input, stdout, stderr, error or line.
+	// Place is argument, directory, variable, input, stdout, stderr, error, file or line.
 	Place string
 	// Number counts within the place, from 1: the argument, or the line of a stream; 0 where there is but one.
 	Number int
@@ -111,7 +111,7 @@ type scanner struct {
 type allowance struct{ rule, place string }
 
 // places are what x-allow lines and findings call the parts of a run.
-var places = []string{"argument", "directory", "variable", "input", "stdout", "stderr", "error"}
+var places = []string{"argument", "directory", "variable", "input", "stdout", "stderr", "error", "file"}
 
 // allowances are the x-allow lines of a run. One that does not read allows nothing.
 func (r *runText) allowances() (list []allowance) {
@@ -174,6 +174,10 @@ func (s *scanner) run(r *runText, number int) {
 	s.text(r.stream(secIn), "input", true)
 	s.text(r.output(runner.Stdout), "stdout", true)
 	s.text(r.output(runner.Stderr), "stderr", true)
+	for _, e := range r.effects() {
+		s.text([]byte(e.path), "file", false)
+		s.text(e.data, "file", true)
+	}
 	if f := r.end.failure; f != nil {
 		s.text([]byte(f.text), "error", false)
 	}

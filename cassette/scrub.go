@@ -33,7 +33,7 @@ func (t *Tape) Scrub(opts ...Option) (*Tape, error) {
 		redactor.used = false
 		d, err := redactor.draft(r.draft(), r.allowedOutput())
 		if err == nil && redactor.used {
-			text := append(d.append(nil, translator{}, p.side), r.extensions()...)
+			text := append(d.append(nil, translator{}, p.side), r.annotations()...)
 			*r, err = readRun(text, defaultLimits, p.side)
 			changed = true
 		}
@@ -68,12 +68,26 @@ func (p *parsed) settle() {
 func (r *runText) draft() *draft {
 	d := &draft{
 		argv: r.argv(), dir: r.dir(), env: r.env(), stdin: r.stream(secIn), inherit: r.inherit, interactive: r.interactive, end: r.end, held: r.held, evidence: r.evidence(),
-		tape: r.tape(), taped: r.start[secTape] != 0,
+		tape: r.tape(), taped: r.start[secTape] != 0, effects: r.effects(),
 	}
 	for id := range d.stream {
 		d.stream[id] = r.capture(runner.StreamID(id))
 	}
 	return d
+}
+
+// annotations are the lines of a run that people write.
+func (r *runText) annotations() (lines []byte) {
+	switch {
+	case r.repeat < 0:
+		lines = append(lines, "  repeat *\n"...)
+	case r.repeat > 0:
+		lines = fmt.Appendf(lines, "  repeat %d\n", r.repeat)
+	}
+	if r.optional {
+		lines = append(lines, "  optional\n"...)
+	}
+	return append(lines, r.extensions()...)
 }
 
 // extensions are the x- lines of the run.

@@ -107,23 +107,37 @@ func (r *runText) sideName(s section) (name string) {
 	return name
 }
 
-// attach gives a run the contents of its side files. It is called before anybody else knows the run.
-func (r *runText) attach(content func(name string, length int) ([]byte, string)) (name, problem string) {
-	for s := secIn; s <= secErr; s++ {
-		name := r.sideName(s)
-		if name == "" {
+// eachSide calls fn with the side files of a run.
+func (r *runText) eachSide(fn func(name string, length int)) {
+	for _, s := range []section{secIn, secOut, secErr, secEffect} {
+		if s != secEffect && r.enc[s-secIn] != encFile || r.start[s] == 0 {
 			continue
 		}
-		data, problem := content(name, r.size[s-secIn])
+		r.lines(s, func(tag, payload []byte) {
+			if bytes.HasSuffix(tag, []byte("-file")) {
+				name, length, _ := parseSide(payload)
+				fn(name, length)
+			}
+		})
+	}
+}
+
+// attach gives a run the contents of its side files. It is called before anybody else knows the run.
+func (r *runText) attach(content func(name string, length int) ([]byte, string)) (name, problem string) {
+	r.eachSide(func(n string, length int) {
 		if problem != "" {
-			return name, problem
+			return
+		}
+		data, wrong := content(n, length)
+		if name, problem = n, wrong; wrong != "" {
+			return
 		}
 		if r.side == nil {
-			r.side = new([3][]byte)
+			r.side = sideFiles{}
 		}
-		r.side[s-secIn] = data
-	}
-	return "", ""
+		r.side[n] = data
+	})
+	return name, problem
 }
 
 // of is what attach takes, for contents that are here.
@@ -193,11 +207,7 @@ func sideDir(path string) string { return strings.TrimSuffix(path, ".cassette") 
 // usedSide are the names of the side files that the runs have.
 func (p *parsed) usedSide() (names []string) {
 	for i := range p.runs {
-		for s := secIn; s <= secErr; s++ {
-			if name := p.runs[i].sideName(s); name != "" {
-				names = append(names, name)
-			}
-		}
+		p.runs[i].eachSide(func(name string, _ int) { names = append(names, name) })
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

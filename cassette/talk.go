@@ -68,7 +68,7 @@ func (s *playing) converse(ctx context.Context, cmd *runner.Cmd, c call, r *runT
 	if r.masked || len(namesFor(s.index.matchers, programOf(c.argv))) > 0 || s.guard != nil && len(s.guard.hooks) > 0 {
 		script.Alike = func(want, got []byte) bool { return s.alike(c, r, want, got) }
 	}
-	return fake.Play(context.WithoutCancel(ctx), s.timed(cmd, r).TappedStdin(heard.note), script)
+	return fake.Play(context.WithoutCancel(ctx), s.timed(cmd, r).TappedStdin(heard.note), s.cut(script))
 }
 
 // alike compares one line of a conversation as the input of a command is compared: want is of the file, in live words.

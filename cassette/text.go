@@ -22,6 +22,7 @@ const (
 	secLimit
 	secCut
 	secTape
+	secEffect
 	secRepeat
 	secOptional
 	sections
@@ -58,8 +59,11 @@ type runText struct {
 	masked bool
 	cut    [2]cut
 	enc    [3]encoding
-	// side has the streams that stand in side files, nil when there are none, or they were not looked at.
-	side *[3][]byte
+	// side has the contents of its side files by name, nil when there are none, or they were not looked at.
+	side sideFiles
+	// effectPath and effectEnc are the file at hand, while the run is parsed.
+	effectPath string
+	effectEnc  encoding
 }
 
 // cut says that the file holds only a part of a stream: its head, or its tail.
@@ -109,10 +113,7 @@ func (r *runText) stream(s section) []byte {
 		return nil
 	}
 	if r.enc[s-secIn] == encFile {
-		if r.side == nil {
-			return nil
-		}
-		return bytes.Clone(r.side[s-secIn])
+		return bytes.Clone(r.side[r.sideName(s)])
 	}
 	data := make([]byte, 0, r.size[s-secIn])
 	if r.enc[s-secIn] == encText {

@@ -55,7 +55,11 @@ func (b *backend) run(due time.Time) {
 		}
 		// Times are absolute, so that late wake-ups do not add up.
 		due = due.Add(max(c.After, 0))
-		if !b.sleepUntil(due) {
+		if wait := b.script.Wait; wait != nil {
+			if !wait(c.After, b.exited) {
+				return
+			}
+		} else if !b.sleepUntil(due) {
 			return
 		}
 		if c.Stream == runner.Stderr {

@@ -42,7 +42,7 @@ func (e *InputError) Is(target error) bool { return target == ErrInput }
 // conversation is the interactive input of one run as it is written, held against what the script reads.
 type conversation struct {
 	program string
-	// want is all that the script reads; free: it reads nothing, and takes anything.
+	// want is all that the script reads; free: it reads nothing, and takes anything, since it is no recording.
 	want  []byte
 	free  bool
 	alike func(want, got []byte) bool

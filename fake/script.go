@@ -58,18 +58,21 @@ type Script struct {
 	// Alike, if not nil, compares what is written with what the chunks read, line by line instead of byte by byte: want and got are one
 	// line each, with its end, or the rest where the input is closed without one. It is called by one goroutine at a time.
 	Alike func(want, got []byte) bool
+	// Wait, if not nil, waits in place of the clock, for each chunk: d since the chunk before. It reports false when over is closed
+	// first. A script with one is never instant.
+	Wait func(d time.Duration, over <-chan struct{}) bool
 	// Replayed marks the Result as one of a recording.
 	Replayed bool
 }
 
-// takesAnything reports whether interactive input may be whatever it is.
+// takesAnything reports whether interactive input may be whatever it is: a recording that reads nothing says that nothing was written.
 func (s Script) takesAnything() bool {
-	return s.Mismatch == nil && !slices.ContainsFunc(s.Chunks, Chunk.gated)
+	return !s.Replayed && !slices.ContainsFunc(s.Chunks, Chunk.gated)
 }
 
 // instant reports whether the run is over before it begins.
 func (s Script) instant() bool {
-	return !s.Pending && !slices.ContainsFunc(s.Chunks, func(c Chunk) bool { return c.After > 0 })
+	return !s.Pending && s.Wait == nil && !slices.ContainsFunc(s.Chunks, func(c Chunk) bool { return c.After > 0 })
 }
 
 func (s Script) clone() Script {
