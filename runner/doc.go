@@ -36,7 +36,7 @@
 // of them where success is required. A cancel is an error, a [*CancelError], and comes with the partial Result. A
 // deadline of the caller's context is a cancel; only the command's own Timeout is a timeout.
 //
-// When a deadline, a cancel or an overflow ends a run, the tree is asked to end (SIGTERM) if there is a Grace, and then
+// When a deadline, a cancel or an overflow ends a run, the tree is asked to end ([Cmd.StopSignal]) if there is a Grace, and then
 // the whole tree is killed and seen empty. When the child ends by itself, whatever it left behind is killed at once. The
 // run is then settled:
 //
@@ -58,6 +58,37 @@
 // every byte as it comes. Its errors and panics stop it alone. A slow Tee slows the child down; one that is stuck is
 // waited for when a run ended by itself, until [Process.Cancel], [Process.Close] or the command's Timeout shows that
 // there is no more time, and abandoned soon after the tree is gone when we ended the run ([Stream.Tee] has the times).
+// OnLine is a Tee that gets lines.
+//
+// Caps are in bytes and in lines. StripVT takes terminal sequences out, and then Redact rewrites each line, of what is
+// kept, looped over and written to a File; Tee and OnLine see the original. Redact fails closed. A File is made for us
+// alone; one that cannot be written ends the run with a [*FileError]. [Streams.Merge] is 2>&1.
+//
+// # Lines and events
+//
+// [Process.Lines] loops over the lines of both streams while the run goes on, and when it is over, from the beginning:
+// any number of readers, each with all of it. [Process.Events] adds the start and the Result. A line is the same however
+// the output arrived; it says its stream, its end, and what it lacks beyond [Stream.MaxLine]. Readers are fed from
+// memory: a slow one is served from up to MaxBytes before the child waits for it, one that leaves the loop never holds
+// anything up, and one that comes too late for what a policy has dropped is told by a [*MissedError].
+//
+// # Waiting until it is ready
+//
+// [Process.WaitForLine], [Process.WaitForPort], [Process.WaitForSocket], [Process.WaitForFile], [Process.WaitForHTTP]
+// and [Process.WaitFor] wait until a run is ready, as long as their context lasts. They never end it, and fail early when
+// it is over: [*NotReadyError].
+//
+//	p, err := r.Start(ctx, runner.Command("server", "--port", "8080"))
+//	...
+//	defer p.Close()
+//	err = p.WaitForPort(ctx, "127.0.0.1:8080")
+//
+// # Time
+//
+// Every duration is valid that is not negative; the longest is as good as none. Time is that of the monotonic clock, which
+// stands still while the machine is suspended (on Linux CLOCK_MONOTONIC): a laptop that sleeps through a deadline wakes up
+// with as much of it left as there was. A byte on either stream is a sign of life to IdleTimeout, and the time
+// that a Tee or a reader takes is not the child's.
 //
 // # Input
 //
