@@ -38,6 +38,7 @@ var ofRuns = map[string]func() types.GomegaMatcher{
 	"HaveDuration":      func() types.GomegaMatcher { return HaveDuration(BeNumerically(">=", 0)) },
 	"HaveStdoutLines":   func() types.GomegaMatcher { return HaveStdoutLines() },
 	"HaveOutput":        func() types.GomegaMatcher { return HaveOutput("") },
+	"HaveOutputInOrder": func() types.GomegaMatcher { return HaveOutputInOrder() },
 	"HaveTruncated":     func() types.GomegaMatcher { return Not(HaveTruncated()) },
 	"HaveEnvNames":      func() types.GomegaMatcher { return HaveEnvNames() },
 	"HaveOutcome":       func() types.GomegaMatcher { return HaveOutcome(runner.Exited(3)) },

@@ -76,6 +76,7 @@ var _ = Describe("with Eventually and Consistently", func() {
 			"HaveDuration":               HaveDuration(BeNumerically(">", time.Hour)),
 			"HaveStdoutLines":            HaveStdoutLines("x"),
 			"HaveOutput":                 HaveOutput("x"),
+			"HaveOutputInOrder":          HaveOutputInOrder("x"),
 			"HaveTruncated":              HaveTruncated(),
 			"HaveEnvNames":               HaveEnvNames("PATH"),
 			"HaveOutcome":                HaveOutcome(runner.IdleTimedOut),
@@ -138,7 +139,7 @@ var _ = Describe("with Eventually and Consistently", func() {
 			HaveOverflowed(runner.Stderr), BeContainedBy(contain.Cgroup2), HaveReapedTree(), HaveSurvivors(),
 			HaveBeenCancelled(), HaveBeenReplayed(), HaveDuration(BeNumerically("<", time.Hour)), HaveStdoutLines("a", "x"), HaveOutput("x"),
 			HaveTruncated(), HaveEnvNames("a"), ReplayAs(ended(runner.Exited(0))), MatchResult(ResultFields{Exit: 1, Stdout: "x"}),
-			ExposeSecrets(NewSecret("x", "canary-value")), HaveOutcome(runner.TimedOut), BeHermetic(), HaveEscapees(NewMark()), HaveCalled("x"),
+			ExposeSecrets(NewSecret("x", "canary-value")), HaveOutcome(runner.TimedOut), BeHermetic(), HaveEscapees(NewMark()), HaveCalled("x"), HaveOutputInOrder("b", "a"),
 			HaveHitLimit(contain.LimitProcesses, 1), EnforceLimit(contain.LimitCPU), HavePeak(contain.LimitProcesses, 6),
 		}
 		stop := make(chan struct{})

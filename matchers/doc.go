@@ -33,7 +33,7 @@
 //
 // A message has a verdict, the evidence (outcome, time, containment, amount of output) and, where it is sure, what to
 // do. It shows the program's base name, and never an argument, an environment value, a directory or input. Output is
-// shown by [HaveStdout], [HaveStderr], [HaveOutput] and [HaveStdoutLines] alone: a few quoted lines, withheld by their
+// shown by [HaveStdout], [HaveStderr], [HaveOutput], [HaveOutputInOrder] and [HaveStdoutLines] alone: a few quoted lines, withheld by their
 // Redacted method; and where a child's output is a list of names, by [HaveEnvNames] and [BeHermetic]. Control and bidirectional characters are escaped, and a message has at most 4 kB.
 //
 // A matcher is for one assertion. Its messages may be asked for by another goroutine while it matches.

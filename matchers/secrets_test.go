@@ -18,7 +18,7 @@ import (
 )
 
 // aboutOutput are the matchers whose messages show output, or take it for the names that a child prints.
-var aboutOutput = map[string]bool{"HaveStdout": true, "HaveStderr": true, "HaveStdoutLines": true, "HaveOutput": true, "HaveEnvNames": true}
+var aboutOutput = map[string]bool{"HaveStdout": true, "HaveStderr": true, "HaveStdoutLines": true, "HaveOutput": true, "HaveOutputInOrder": true, "HaveEnvNames": true}
 
 var _ = Describe("messages", func() {
 	const argument, value, dir, input, stdout, stderr = "canary-argument", "canary-value", "canary-dir", "canary-input", "canary-stdout", "canary-stderr"

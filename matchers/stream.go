@@ -15,6 +15,8 @@ import (
 type StreamMatcher struct {
 	*matcher
 	redacted bool
+	// before refuses a run that cannot be judged; nil refuses none.
+	before func(*runner.Result) error
 }
 
 // HaveStdout matches a run whose whole captured standard output is v: a string or a []byte, which it must equal; a
@@ -37,7 +39,7 @@ func HaveStderr(v any) *StreamMatcher {
 }
 
 // HaveOutput is [HaveStdout] for both streams: standard output, and after it standard error. Two pipes have no order
-// between them, so it is for what stands in either, or in neither.
+// between them, so it is for what stands in either, or in neither; see [HaveOutputInOrder].
 //
 //	Expect(result).To(HaveOutput(ContainSubstring("deprecated")))
 func HaveOutput(v any) *StreamMatcher {
@@ -135,6 +137,11 @@ func haveStream(name string, p part, test streamTest, wrong error) *StreamMatche
 	m.matcher = ofRun(name, func(r *runner.Result, j *judgement) error {
 		if wrong != nil {
 			return wrong
+		}
+		if m.before != nil {
+			if err := m.before(r); err != nil {
+				return err
+			}
 		}
 		got, total, truncated := p.of(r)
 		ok, err := test.match(got)

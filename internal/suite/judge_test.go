@@ -125,6 +125,22 @@ func judge() {
 		Expect(out).To(ContainSubstring("\nsuite: skipped 1: the reason\nsuite: 1 passed, 0 failed, 1 skipped\n"))
 	})
 
+	It("says so under ginkgo -p as well", func(ctx SpecContext) {
+		tool, err := exec.LookPath("go")
+		if err != nil {
+			Skip("there is no go tool to build the ginkgo command with")
+		}
+		self, err := os.Executable()
+		Expect(err).NotTo(HaveOccurred())
+		binary := filepath.Join(GinkgoT().TempDir(), "suite.test") // the command knows a suite by its name
+		Expect(os.Symlink(self, binary)).To(Succeed())
+		cmd := exec.CommandContext(ctx, tool, "run", "github.com/onsi/ginkgo/v2/ginkgo", "--procs=2", "--no-color", binary)
+		cmd.Env = append(os.Environ(), caseVariable+"=skips")
+		out, err := cmd.CombinedOutput()
+		Expect(err).NotTo(HaveOccurred(), string(out))
+		Expect(string(out)).To(And(ContainSubstring("suite: skipped 1: the reason"), ContainSubstring("suite: 1 passed, 0 failed, 1 skipped")))
+	}, NodeTimeout(5*time.Minute))
+
 	It("runs every repetition in a process of its own", func() {
 		out, passed := judged("tidy three times")
 		Expect(passed).To(BeTrue(), out)

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -40,7 +41,13 @@ func Run(t *testing.T, name string) {
 
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	var report types.Report
-	ginkgo.ReportAfterSuite("counts", func(r ginkgo.Report) { report = r })
+	ginkgo.ReportAfterSuite("counts", func(r ginkgo.Report) {
+		report = r
+		if config, _ := ginkgo.GinkgoConfiguration(); config.ParallelTotal > 1 {
+			// What a process of ginkgo -p prints is not shown; an entry is.
+			ginkgo.AddReportEntry("counts", strings.TrimSuffix(count(r).text(name), "\n"))
+		}
+	})
 	undo := once()
 	passed := ginkgo.RunSpecs(t, name)
 	undo()
@@ -57,7 +64,7 @@ func Run(t *testing.T, name string) {
 	if !passed && c.failed == 0 {
 		c.failed++ // the suite's own nodes, or Ginkgo itself
 	}
-	c.print(os.Stdout, name)
+	fmt.Print(c.text(name))
 }
 
 // counts is what a suite did.
@@ -94,14 +101,12 @@ func skipReason(spec types.SpecReport) string {
 	return first
 }
 
-func (c counts) print(w *os.File, name string) {
-	reasons := make([]string, 0, len(c.reasons))
-	for reason := range c.reasons {
-		reasons = append(reasons, reason)
+// text is a line for each reason of a skip, and the line of numbers.
+func (c counts) text(name string) string {
+	var b strings.Builder
+	for _, reason := range slices.Sorted(maps.Keys(c.reasons)) {
+		fmt.Fprintf(&b, "%s: skipped %d: %s\n", name, c.reasons[reason], reason)
 	}
-	slices.Sort(reasons)
-	for _, reason := range reasons {
-		fmt.Fprintf(w, "%s: skipped %d: %s\n", name, c.reasons[reason], reason)
-	}
-	fmt.Fprintf(w, "%s: %d passed, %d failed, %d skipped\n", name, c.passed, c.failed, c.skipped)
+	fmt.Fprintf(&b, "%s: %d passed, %d failed, %d skipped\n", name, c.passed, c.failed, c.skipped)
+	return b.String()
 }
