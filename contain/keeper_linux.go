@@ -210,6 +210,9 @@ func (k *keeperProcess) strike() {
 		_ = unix.Kill(-1, unix.SIGKILL)
 		return
 	}
+	if k.reapOrphans() && k.leader == nil && !k.starting {
+		return
+	}
 	_, _ = signalDescendants(k.pid, unix.SIGKILL)
 }
 
