@@ -57,7 +57,10 @@
 //
 // [Subreaper] (Linux 5.3, everybody) gives [KillTree] and [KillOnOwnerDeath]: all orphans of the tree come to the
 // keeper, which looks for members, kills and reaps them until none is left. A fork bomb may outrun it; then the
-// survivors are named. A member of our own user may kill the keeper; then Close says that members may be left.
+// survivors are named. A member of our own user may kill the keeper; then Close says that members may be left. With
+// [Spec.NoNewPrivileges] it can neither signal nor trace the keeper, us, or anybody else outside of its tree (Landlock, Linux
+// 6.12 and later). That is a shield and not [ResistSameUID]: who has our user may still set the keeper's resource limits,
+// by which the kernel kills or blinds it. Without it no child is shielded, because a shield takes set-user-ID programs away.
 //
 // [JobObject] (Windows) gives what Cgroup2 gives. Not verified: it compiles, and has not run on Windows.
 //

@@ -214,5 +214,9 @@ func UnpackOrder(body []byte) (path string, argv, env []string, dir string, ok b
 }
 
 // PackStage writes what a stage is to become, and UnpackStage reads it.
-func PackStage(s Spec) []byte                   { return packStage(s) }
-func UnpackStage(body []byte) (s Spec, ok bool) { return unpackStage(body) }
+func PackStage(s Spec) []byte { return packStage(s, true) }
+
+func UnpackStage(body []byte) (s Spec, ok bool) {
+	s, _, ok = unpackStage(body)
+	return s, ok
+}

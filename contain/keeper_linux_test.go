@@ -7,9 +7,11 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+	"unsafe"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"golang.org/x/sys/unix"
 
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/internal/suite"
@@ -32,6 +34,24 @@ func stopped(pid int) bool {
 	}
 	_, _, _, state, _, _ := contain.StatFields(must(contain.ParseStat(text)))
 	return state == 'T'
+}
+
+// attacker is a shell that has done something to its keeper, and said so in a file.
+type attacker struct {
+	*running
+	out string
+}
+
+func (a *attacker) said() string { return must(readFile(a.out)) }
+
+// landlockScopes is why this kernel cannot keep a process from signalling others, 0 if it can.
+func landlockScopes() syscall.Errno {
+	attr := unix.LandlockRulesetAttr{Scoped: unix.LANDLOCK_SCOPE_SIGNAL}
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if errno == 0 {
+		_ = unix.Close(int(fd))
+	}
+	return errno
 }
 
 var _ = Describe("a keeper", func() {
@@ -151,7 +171,13 @@ var _ = Describe("a keeper", func() {
 
 	Context("against a child of our own user", func() {
 		// attack lets a shell, which is the child, do something to the keeper.
-		attack := func(m contain.Mechanism, script string) (g *contain.Group, r *running, keeper int) {
+		var attackWith func(m contain.Mechanism, script string, change func(*contain.Spec)) (*contain.Group, *attacker, int)
+		attack := func(m contain.Mechanism, script string) (*contain.Group, *attacker, int) {
+			GinkgoHelper()
+			return attackWith(m, script, func(*contain.Spec) {})
+		}
+		confined := func(s *contain.Spec) { s.NoNewPrivileges = true }
+		attackWith = func(m contain.Mechanism, script string, change func(*contain.Spec)) (g *contain.Group, r *attacker, keeper int) {
 			GinkgoHelper()
 			sh := "/bin/sh"
 			if _, err := os.Stat(sh); err != nil {
@@ -166,15 +192,17 @@ var _ = Describe("a keeper", func() {
 			signal, ahead, err := os.Pipe()
 			Expect(err).NotTo(HaveOccurred())
 			defer signal.Close()
-			c, err := g.Start(context.Background(), contain.Spec{
+			spec := contain.Spec{
 				Path: sh, Argv: contain.Seal("sh", "-c", "read go; "+script+"; echo done; setsid sleep 20 & sleep 20"),
 				Env: contain.Seal(nonce, "PATH="+os.Getenv("PATH")), Stdin: signal, Stdout: out,
-			})
+			}
+			change(&spec)
+			c, err := g.Start(context.Background(), spec)
 			Expect(err).NotTo(HaveOccurred())
 			keeper = parentOf(c.PID())
 			Expect(ahead.Close()).To(Succeed())
 			Eventually(os.ReadFile).WithArguments(out.Name()).WithTimeout(bound).Should(ContainSubstring("done"))
-			return g, &running{Child: c, find: find}, keeper
+			return g, &attacker{running: &running{Child: c, find: find}, out: out.Name()}, keeper
 		}
 		onThat := func(resists bool, text string, body func(m contain.Mechanism)) {
 			for _, rung := range contain.Host().Rungs {
@@ -205,6 +233,33 @@ var _ = Describe("a keeper", func() {
 			Eventually(c.Exited()).WithTimeout(bound).Should(BeClosed())
 			Expect(suite.Alive(keeper)).To(BeTrue())
 			Expect(suite.Alive(outside.PID())).To(BeTrue())
+		})
+
+		onThat(false, "that gains no privileges is out of reach of signals, where the kernel has a shield, and claims no more", func(m contain.Mechanism) {
+			if errno := landlockScopes(); errno != 0 {
+				Skip("this kernel has no shield against signals: " + errno.Error())
+			}
+			outside := start(newGroup(contain.ProcessGroup), "sleep")
+			for _, sig := range []string{"KILL", "STOP", "TERM"} {
+				g, r, keeper := attackWith(m, "kill -"+sig+" $PPID "+itoa(outside.PID())+"; sleep 20 & kill -KILL $! && echo own", confined)
+				Expect(suite.Alive(keeper) && suite.Alive(outside.PID())).To(BeTrue(), sig)
+				Expect(stopped(keeper) || stopped(outside.PID())).To(BeFalse(), sig)
+				Expect(r.said()).To(ContainSubstring("own"), "its own tree is in its reach")
+				Expect(g.Guarantees().Has(contain.ResistSameUID)).To(BeFalse())
+				Expect(g.Close()).To(Succeed(), "the keeper can signal whom it shields itself from")
+				Expect(r.find()).To(BeEmpty(), sig)
+			}
+		})
+
+		onThat(false, "that gains no privileges can blind it all the same: this is why it is no guarantee", func(m contain.Mechanism) {
+			if _, err := exec.LookPath("prlimit"); err != nil {
+				Skip("no program \"prlimit\" on PATH")
+			}
+			g, r, keeper := attackWith(m, "prlimit --pid $PPID --nofile=3:3", confined)
+			Expect(readFile("/proc/" + itoa(keeper) + "/limits")).To(MatchRegexp(`Max open files +3 +3 `))
+			_ = g.Close()
+			reap(r.find)
+			_ = g.Close()
 		})
 
 		onThat(false, "is in reach of signals, and says so", func(m contain.Mechanism) {

@@ -41,7 +41,9 @@ type Spec struct {
 	// is a new one, and the child its foreground job. Unix.
 	Terminal bool
 	// NoNewPrivileges sees to it that neither the child nor a descendant gains privileges by executing a program: set-user-ID
-	// bits and file capabilities do nothing. Linux.
+	// bits and file capabilities do nothing. Linux. On [Subreaper], where the kernel has it (Linux 6.12 with Landlock), it also
+	// keeps them from signalling and tracing any process but those below the child: this program and the keeper are out of
+	// reach of a kill, though not of everything: see there.
 	NoNewPrivileges bool
 	// NoCoreDumps sees to it that neither the child nor a descendant without CAP_SYS_RESOURCE leaves a core dump. Linux.
 	//

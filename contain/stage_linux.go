@@ -51,7 +51,7 @@ func serveStage(files int) {
 	if err != nil || m.kind != messageOrder {
 		quit(3)
 	}
-	spec, ok := unpackStage(m.body)
+	spec, shielded, ok := unpackStage(m.body)
 	if !ok {
 		quit(3)
 	}
@@ -61,7 +61,7 @@ func serveStage(files int) {
 	}
 	image, err := imageOf(spec)
 	s.attempt(StepExec, err)
-	spec.apply(s.attempt)
+	spec.apply(s.attempt, shielded)
 	// From here on nothing is allocated: there may be no more memory to be had.
 	if l := spec.Rlimits.Data; l != nil && !raises(l) {
 		s.attempt(StepRlimits, unix.Prlimit(0, unix.RLIMIT_DATA, &unix.Rlimit{Cur: l.Soft, Max: l.Hard}, nil))
@@ -107,7 +107,7 @@ func (s *stageProcess) say(step byte, errno syscall.Errno) {
 
 // apply makes us what spec says, in the one order that works: what takes privileges first, the user last, and only then
 // the directory, which that user must be able to enter.
-func (s Spec) apply(attempt func(StartStep, error)) {
+func (s Spec) apply(attempt func(StartStep, error), shielded bool) {
 	if s.OOMScoreAdj != nil {
 		attempt(StepOOMScore, os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(*s.OOMScoreAdj)), 0))
 	}
@@ -142,6 +142,9 @@ func (s Spec) apply(attempt func(StartStep, error)) {
 	}
 	if s.NoNewPrivileges {
 		attempt(StepConfine, unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		if shielded {
+			shield()
+		}
 	}
 	if c := s.Credential; c != nil {
 		groups := make([]int, len(c.Groups))
@@ -210,8 +213,9 @@ func (i image) exec() error {
 }
 
 // packStage writes what a stage is to become; unpackStage reads it.
-func packStage(s Spec) (body packed) {
+func packStage(s Spec, shielded bool) (body packed) {
 	body = packOrder(s, false)
+	body.number(truth(shielded))
 	body.number(truth(s.NoNewPrivileges))
 	body.number(truth(s.NoCoreDumps))
 	if body.has(s.Umask != nil) {
@@ -255,9 +259,10 @@ func (p *packed) has(there bool) bool {
 	return there
 }
 
-func unpackStage(text []byte) (s Spec, ok bool) {
+func unpackStage(text []byte) (s Spec, shielded, ok bool) {
 	body := &unpacker{rest: text}
 	s, _, _ = unpackSpec(body)
+	shielded = body.has()
 	s.NoNewPrivileges, s.NoCoreDumps = body.has(), body.has()
 	if body.has() {
 		s.Umask = new(os.FileMode(body.number()))
@@ -290,7 +295,7 @@ func unpackStage(text []byte) (s Spec, ok bool) {
 			s.Credential.Groups = append(s.Credential.Groups, uint32(body.number()))
 		}
 	}
-	return s, !body.bad && len(body.rest) == 0
+	return s, shielded, !body.bad && len(body.rest) == 0
 }
 
 func (u *unpacker) has() bool { return u.number() != 0 }

@@ -23,6 +23,9 @@ func startIn(ctx context.Context, p place, spec Spec) (tree, error) {
 		return nil, &StartError{Step: StepConfine, Err: bare(err)}
 	}
 	defer s.close()
+	if kept, ok := p.(*keptPlace); ok {
+		s.shielded = kept.mechanism.shields
+	}
 	t, err := p.start(ctx, s.spec())
 	s.letGo() // so that the end of the stage is heard
 	if err == nil {
@@ -41,10 +44,12 @@ func (s Spec) needsStage(p place) bool {
 // stage is a stage as its owner sees it.
 type stage struct {
 	wanted Spec
-	link   link
-	theirs *os.File // the stage's end, nil when it has it
-	null   *os.File
-	files  []*os.File
+	// shielded: see shield. A pid namespace keeps its keeper out of reach by itself.
+	shielded bool
+	link     link
+	theirs   *os.File // the stage's end, nil when it has it
+	null     *os.File
+	files    []*os.File
 }
 
 // The steps in the order in which a stage takes them; it names one by its index. The first is no step: it says that only
@@ -112,7 +117,7 @@ var errStageDied = errors.New("the helper program that prepares the start has di
 func (s *stage) conduct(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { _ = s.link.file.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	err := s.link.send(message{kind: messageOrder, body: packStage(s.wanted)})
+	err := s.link.send(message{kind: messageOrder, body: packStage(s.wanted, s.shielded)})
 	for ready := false; err == nil; {
 		var m message
 		switch m, err = s.link.receive(); {

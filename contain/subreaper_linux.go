@@ -11,6 +11,8 @@ import (
 type kept struct {
 	// look says whether the mechanism is to be had.
 	look func() Rung
+	// shields is whether children that gain no privileges are kept from signalling the keeper.
+	shields bool
 	// begin starts a keeper.
 	begin func(program string) (*keeper, error)
 
@@ -113,6 +115,7 @@ func (m *kept) proveCount(pool *keepers) error {
 // nobody is left; a fork bomb may outrun it.
 func newSubreaper() *kept {
 	return &kept{
+		shields: true,
 		begin: func(program string) (*keeper, error) {
 			h, err := startHelper(program, roleKeeper, nil, 0)
 			if err != nil {
