@@ -32,7 +32,10 @@ func (p *cgroup2Place) adopt(pid int, start uint64) (tree, error) {
 		return nil, &AdoptError{PID: pid, Reason: AdoptRefused, Err: bare(err)}
 	}
 	move := &removal{place: p, leaf: leaf, homes: map[int][]string{}}
-	if err := move.all(who); err != nil {
+	if err = move.all(who); err == nil {
+		err = p.unspare(leaf)
+	}
+	if err != nil {
 		move.undo()
 		l.close()
 		err = &AdoptError{PID: pid, Reason: AdoptRefused, Err: bare(err)}

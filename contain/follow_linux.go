@@ -22,7 +22,12 @@ func follow(pid int, start uint64) (tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &followedTree{leader: l, seen: map[int]process{who.pid: who}}, nil
+	t := &followedTree{leader: l, seen: map[int]process{who.pid: who}}
+	if _, err := t.look(); err != nil {
+		l.close()
+		return nil, &AdoptError{PID: pid, Reason: AdoptRefused, Err: bare(err)}
+	}
+	return t, nil
 }
 
 func (t *followedTree) first() firstProcess { return t.leader }
