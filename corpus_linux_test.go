@@ -66,7 +66,7 @@ var (
 	// not cover that, and what holds by none does not see it.
 	climbs = fates{contain.Cgroup2: lives, contain.Cgroup2PIDNamespace: dies}
 	// massacres: it kills whoever it may. Out of a namespace that is nobody; on the other rungs it is the keeper and we, and
-	// who did it is left.
+	// who did it is left. (A user of its own has no cgroups to be held by.)
 	massacres = fates{
 		contain.Cgroup2PIDNamespace: dies, contain.PIDNamespace: dies, contain.Subreaper: lives, contain.ProcessGroup: lives,
 	}
@@ -224,7 +224,7 @@ var corpus = []row{
 	},
 	{
 		number: 47, does: "is spared by the kernel's memory killer",
-		why: "a child has the oom_score_adj that its owner has; an owner of -1000 makes a cap on memory worth less. It is a matter of the caps",
+		proofs: []string{`contain/oomscore_linux_test.go: is a capped child, however much this program is spared`},
 	},
 	{
 		number: 48, does: "has a stranger start something for it", child: "outsider", fates: strangers, more: stranger("ask"),
@@ -237,7 +237,10 @@ var corpus = []row{
 			`ending_linux_test.go: its environment has what it is given, and nothing of ours`, `runner/env_test.go: reaches the child as it is, and nothing else does`,
 		},
 	},
-	{number: 50, does: "asks for more limits, priority and processors than it was given", child: "raiser", fates: escapes},
+	{
+		number: 50, does: "asks for more limits, priority and processors than it was given", child: "raiser", fates: escapes,
+		why: "what it gets is a matter of its privileges: a hard limit holds whoever is not root, and affinity holds nobody",
+	},
 }
 
 var _ = Describe("the corpus", func() {
