@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -59,7 +60,7 @@ var _ = Describe("the end of a run", Label("live", "escape"), func() {
 		rehearsal.start(ctx, runner.Contained{Group: g})
 		rehearsal.ready()
 		Expect(rehearsal.p.Close()).To(Succeed())
-		patience := max(time.Second, 5*time.Since(began))
+		patience := min(max(time.Second, 5*time.Since(began)), fixtures.Life/2)
 
 		b := prepareBoxed("escapees")
 		b.cmd.Timeout = patience
