@@ -41,6 +41,7 @@ type Backend interface {
 //     as long as the child takes nothing, and fails with EPIPE or [os.ErrClosed] when the child takes no more; Close lets
 //     the child read end of file. Kill makes a pending Write return. Without it each Write is an error, which
 //     [Result.StdinErr] tells.
+//   - UpdateLimits(contain.Limits) error: see [Process.UpdateLimits]. Without it that is refused.
 //   - StdinErr() error: before Close, what went wrong with the source of its input.
 //   - Outcome() (Outcome, bool): when the child has ended by itself, the event that ended it where its status says less,
 //     such as TimedOut in a recording. False means that the status says it all.

@@ -120,18 +120,7 @@ func (l *launch) admit(require contain.Guarantee) (err error) {
 	if limits.IsZero() {
 		return nil
 	}
-	kind := contain.LimitCPU
-	switch {
-	case limits.Memory != 0:
-		kind = contain.LimitMemory
-	case limits.Processes != 0:
-		kind = contain.LimitProcesses
-	}
-	return &contain.LimitError{
-		Kind: kind, Reason: contain.LimitUnenforceable,
-		Detail: "the command runs in a shared group, whose limits were fixed when it was made",
-		Hint:   "give the limits to the group, or run the command in a private one",
-	}
+	return limitsElsewhere(limits, sharedLimits, sharedHint)
 }
 
 // wire makes the pipes and opens the input.

@@ -32,6 +32,39 @@ var _ = Describe("a run with caps", Label("limits"), func() {
 		Expect(res.Stats().CPU).To(HaveValue(BeNumerically(">", 0)))
 	})
 
+	It("has them changed while it lives", func(ctx SpecContext) {
+		suite.Require(contain.CapMemory | contain.CapProcesses)
+		cmd := runner.Command("sleep", "20")
+		cmd.Limits = contain.Limits{Memory: 256 << 20, Processes: 100}
+		p, err := runner.Contained{}.Start(ctx, cmd)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(p.Close)
+		Expect(p.UpdateLimits(contain.Limits{Memory: 128 << 20, Processes: 50})).To(Succeed())
+		refused, ok := errors.AsType[*contain.LimitError](p.UpdateLimits(contain.Limits{Memory: 64 << 20}))
+		Expect(ok).To(BeTrue())
+		Expect(refused.Reason).To(Equal(contain.LimitFixed))
+		Expect(p.Close()).To(Succeed())
+		res, _ := p.Result()
+		Expect(res.Evidence().Limits).To(HaveExactElements(HaveField("Max", float64(128<<20)), HaveField("Max", 50.0)))
+		Expect(p.UpdateLimits(cmd.Limits)).To(MatchError(contain.ErrClosed))
+	})
+
+	It("has none of its own to change in a shared group, or without a process", func(ctx SpecContext) {
+		g, err := contain.New(contain.Options{})
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func() { Expect(g.Close()).To(Succeed()) })
+		shared, err := runner.Contained{Group: g}.Start(ctx, runner.Command("sleep", "20"))
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(shared.Close)
+		scripted := runner.Attach(runner.Command("sleep", "20"), newStub(), time.Now())
+		DeferCleanup(scripted.Close)
+		for _, p := range []*runner.Process{shared, scripted} {
+			refused, ok := errors.AsType[*contain.LimitError](p.UpdateLimits(contain.Limits{Processes: 50}))
+			Expect(ok).To(BeTrue())
+			Expect(*refused).To(And(HaveField("Kind", contain.LimitProcesses), HaveField("Reason", contain.LimitUnenforceable)))
+		}
+	})
+
 	It("that fills a shared group is refused with what refused it", func(ctx SpecContext) {
 		suite.Require(contain.CapProcesses)
 		g, err := contain.New(contain.Options{Limits: contain.Limits{Processes: 1}})
