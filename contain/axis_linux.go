@@ -3,6 +3,7 @@ package contain
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -41,16 +42,14 @@ type setting struct {
 	optional   bool
 }
 
-// impose sets the cap to what l has, and reads it back: value is what the kernel made of it, and effective the smallest
-// up to the root.
+// impose sets the cap to what l has, and reads it back: effective is the smallest up to the root.
 func (a *axis) impose(l Limits) (effective float64, err error) {
 	files := a.settings(a.kind, l)
 	want := l.Of(a.kind)
-	for i := range files {
-		s := files[i]
-		if a.max > 0 && want > a.max {
-			s = files[len(files)-1-i] // one file may not be above another
-		}
+	if now, err := a.now(); err == nil && want > now {
+		slices.Reverse(files) // one file may not be above another
+	}
+	for _, s := range files {
 		err := writeAt(a.dir, s.file, s.text)
 		if err != nil && !(s.optional && errors.Is(err, unix.ENOENT)) {
 			return 0, a.refusal(s.file, err)
@@ -68,9 +67,14 @@ func (a *axis) refusal(file string, err error) *LimitError {
 	return cgroupRefusal(a.kind, file+" cannot be set", err)
 }
 
+// now is the cap as the kernel has it.
+func (a *axis) now() (float64, error) {
+	return a.cap(a.kind, func(file string) ([]byte, error) { return readAt(a.dir, file) })
+}
+
 // readBack reads what the kernel made of the cap. Memory is rounded down to pages.
 func (a *axis) readBack(want float64) (effective float64, err error) {
-	got, err := a.cap(a.kind, func(file string) ([]byte, error) { return readAt(a.dir, file) })
+	got, err := a.now()
 	if err != nil && !errors.Is(err, errCapFile) {
 		return 0, cgroupRefusal(a.kind, "the cap cannot be read back", err)
 	}

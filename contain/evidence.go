@@ -40,7 +40,7 @@ type Evidence struct {
 // LimitEvidence is what is known of one cap.
 type LimitEvidence struct {
 	Kind LimitKind
-	// Max is the cap that was asked for: bytes, processes or cores.
+	// Max is the cap in force: bytes, processes or cores.
 	Max float64
 	// Effective is the smallest such cap among the group's and those of the cgroups above it, as far as these are to be
 	// seen. It is below Max when somebody above allows less, or when the kernel rounds (memory, to pages).

@@ -117,7 +117,8 @@ type Systemd struct {
 }
 
 func (s Systemd) units() (systemdUnits, *site) {
-	u := systemdUnits{systemd: systemd{socket: s.Socket, bound: s.Bound}, find: s.Find}
+	manager := systemd{socket: s.Socket, bound: s.Bound}
+	u := systemdUnits{systemd: manager, group: manager.controlGroup, find: s.Find}
 	return u, &site{fs: s.FS, own: s.Own, units: u}
 }
 

@@ -58,8 +58,7 @@ func (o startOrder) start() (out startOutcome) {
 	attr.Cloneflags, attr.Ptrace = unix.CLONE_NEWUSER, true
 	if out.pid, out.err = fork(context.Background(), o.spec, attr); out.err == nil {
 		if err := countTree(out.pid, out.pidfd, o.processes); err != nil {
-			discardTraced(out.pid)
-			_ = unix.Close(out.pidfd)
+			discardTraced(out.pid, out.pidfd)
 			out.err = &StartError{Step: StepTree, Err: bare(err)}
 		}
 	}

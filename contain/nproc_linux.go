@@ -124,8 +124,9 @@ func awaitExec(pid int) error {
 }
 
 // discardTraced ends a child that could not be capped.
-func discardTraced(pid int) {
-	_ = unix.Kill(pid, unix.SIGKILL)
+func discardTraced(pid, pidfd int) {
+	_ = unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0)
+	_ = unix.Close(pidfd)
 	_ = ignoringEINTR(func() error {
 		_, err := unix.Wait4(pid, nil, unix.WALL, nil)
 		return err

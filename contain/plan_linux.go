@@ -3,6 +3,7 @@ package contain
 import (
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -29,7 +30,7 @@ func (m *cgroup2) site(own string, opts Options) *site {
 		migrate: opts.Migrate || os.Getenv(migrateVariable) == "1", strategies: m.strategies, keeper: opts.Keeper,
 	}
 	if manager := newSystemd(); manager.socket != "" {
-		s.units = systemdUnits{systemd: manager, find: m.find}
+		s.units = systemdUnits{systemd: manager, group: sync.OnceValues(manager.controlGroup), find: m.find}
 	}
 	return s
 }
@@ -106,13 +107,14 @@ func (p *plan) makeScope() error {
 // refusedCaps predicts which caps cannot be had, and why. The caller holds mu.
 func (m *cgroup2) refusedCaps(own string) (refused []*LimitError) {
 	v1, err := m.hierarchies()
+	s := m.site(own, Options{})
 	for _, kind := range limitKinds {
 		e := cgroupRefusal(kind, "the controllers are not to be found", err)
 		if err == nil {
 			if h, ok := v1[controllerOf[kind]]; ok {
 				e = h.refuse(kernelFS{})
 			} else {
-				_, e = m.site(own, Options{}).place([]string{controllerOf[kind]}, false)
+				_, e = s.place([]string{controllerOf[kind]}, false)
 			}
 		}
 		if e != nil {

@@ -48,13 +48,15 @@ func (s *site) systemdScope(controllers []string, _ bool) (string, *LimitError) 
 // systemdUnits makes scopes by systemd.
 type systemdUnits struct {
 	systemd
+	// group is where the service manager keeps its units. It is asked once.
+	group func() (string, error)
 	// find finds the directory of a cgroup.
 	find func(path string) (dir string, ok bool)
 }
 
 func (u systemdUnits) predict(s *site, controllers []string) *LimitError {
 	kind := kindOf(controllers[0])
-	path, err := u.controlGroup()
+	path, err := u.group()
 	if err != nil {
 		return systemdRefusal(kind, err)
 	}
