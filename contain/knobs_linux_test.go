@@ -229,10 +229,17 @@ func init() {
 		_, err = g.Start(context.Background(), spec)
 		say(err)
 		say(errors.Is(err, contain.ErrUnsupported), spec.Unsupported().Field)
+		say(errors.Join(err, g.Close()) != nil)
 		spec.Credential, spec.Nice = nil, new(5)
-		_, err = g.Start(context.Background(), spec)
-		say(err)
-		return g.Close()
+		for _, m := range mechanisms() {
+			g, err := contain.New(contain.Options{Mechanism: m})
+			if err != nil {
+				return err
+			}
+			_, err = g.Start(context.Background(), spec)
+			say(errors.Join(err, g.Close()))
+		}
+		return nil
 	}
 }
 
@@ -241,11 +248,14 @@ var _ = Describe("a start that cannot be prepared", func() {
 		needRoot()
 		nobody := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		lines := startProgram(public(), "become", nobody, "HOME=/", "TMPDIR=/tmp").rest()
-		Expect(lines).To(Equal([]string{
+		Expect(lines[:3]).To(Equal([]string{
 			"contain: cannot confine the program: Credential: running a program as somebody else takes CAP_SETUID and CAP_SETGID, which root has",
 			"true Credential",
-			"<nil>", // the control: what takes no privilege
+			"true",
 		}))
+		// The control: what takes no privilege, on each mechanism that such a user has.
+		Expect(lines[3:]).NotTo(BeEmpty())
+		Expect(lines[3:]).To(HaveEach("<nil>"))
 	})
 
 	onEvery("names the step, and the program never runs", func(m contain.Mechanism) {
@@ -299,6 +309,25 @@ var _ = Describe("a start that cannot be prepared", func() {
 		}
 		Expect(g.Close()).To(Succeed())
 		Expect(find()).To(BeEmpty())
+	})
+
+	onEvery("does not outlive a group that is closed meanwhile", func(m contain.Mechanism) {
+		for i := range 8 {
+			g, err := contain.New(contain.Options{Mechanism: m})
+			Expect(err).NotTo(HaveOccurred())
+			spec, _, here := specOf("sleep")
+			DeferCleanup(reap, here)
+			spec.Nice = new(5)
+			started := make(chan error, 1)
+			go func() {
+				_, err := g.Start(context.Background(), spec)
+				started <- err
+			}()
+			time.Sleep(time.Duration(2*i) * time.Millisecond) //nolint:forbidigo // racing is by time
+			Expect(g.Close()).To(Succeed())
+			Expect(<-started).To(Or(Not(HaveOccurred()), MatchError(contain.ErrClosed)))
+			Expect(here()).To(BeEmpty())
+		}
 	})
 
 	It("is refused, with the reason, where its cap on processes leaves no room", func() {

@@ -54,7 +54,7 @@ type Spec struct {
 
 	// The following take a stage: the child is born as this very program, which becomes what they say before it executes
 	// Path. That costs about 10 ms, and a dozen tasks and 10 MiB of the tree's caps for that time. A step that fails is a
-	// [*StartError] that names it, and Path never runs.
+	// [*StartError] that names it, and Path never runs; so does a kill of the group that comes meanwhile.
 
 	// Credential is whom the child runs as; nil for whom we are. Dir and Path must be there for that user. It takes
 	// CAP_SETUID and CAP_SETGID. Unix.
