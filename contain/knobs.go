@@ -101,7 +101,10 @@ type field struct {
 
 func (s Spec) fields() []field {
 	return append([]field{
-		{fieldFiles, len(s.Files) > 0}, {fieldNewSession, s.NewSession}, {fieldTerminal, s.Terminal}, {fieldNoNewPrivileges, s.NoNewPrivileges},
+		{fieldFiles, len(s.Files) > 0},
+		{fieldNewSession, s.NewSession},
+		{fieldTerminal, s.Terminal},
+		{fieldNoNewPrivileges, s.NoNewPrivileges},
 		{fieldNoCoreDumps, s.NoCoreDumps},
 	}, s.knobs()...)
 }
@@ -109,8 +112,12 @@ func (s Spec) fields() []field {
 // knobs are those that take a stage on Linux.
 func (s Spec) knobs() []field {
 	return []field{
-		{fieldCredential, s.Credential != nil}, {fieldUmask, s.Umask != nil}, {fieldRlimits, !s.Rlimits.IsZero()},
-		{fieldNice, s.Nice != nil}, {fieldIOPriority, s.IOPriority != nil}, {fieldCPUAffinity, s.CPUAffinity != nil},
+		{fieldCredential, s.Credential != nil},
+		{fieldUmask, s.Umask != nil},
+		{fieldRlimits, !s.Rlimits.IsZero()},
+		{fieldNice, s.Nice != nil},
+		{fieldIOPriority, s.IOPriority != nil},
+		{fieldCPUAffinity, s.CPUAffinity != nil},
 		{fieldOOMScoreAdj, s.OOMScoreAdj != nil},
 	}
 }

@@ -175,8 +175,12 @@ type resourceLimit struct {
 
 func (l Rlimits) list() []resourceLimit {
 	return []resourceLimit{
-		{unix.RLIMIT_CORE, l.Core}, {unix.RLIMIT_FSIZE, l.FSize}, {unix.RLIMIT_STACK, l.Stack}, {unix.RLIMIT_CPU, l.CPU},
-		{unix.RLIMIT_NOFILE, l.NoFile}, {unix.RLIMIT_DATA, l.Data},
+		{unix.RLIMIT_CORE, l.Core},
+		{unix.RLIMIT_FSIZE, l.FSize},
+		{unix.RLIMIT_STACK, l.Stack},
+		{unix.RLIMIT_CPU, l.CPU},
+		{unix.RLIMIT_NOFILE, l.NoFile},
+		{unix.RLIMIT_DATA, l.Data},
 	}
 }
 

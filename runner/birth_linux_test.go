@@ -16,7 +16,7 @@ import (
 )
 
 var _ = Describe("what a command asks its child to be born with", func() {
-	var nobody = &contain.Credential{UID: 65534, GID: 65534}
+	nobody := &contain.Credential{UID: 65534, GID: 65534}
 	root := func() {
 		GinkgoHelper()
 		if os.Geteuid() != 0 {

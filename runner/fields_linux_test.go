@@ -1,11 +1,13 @@
 package runner_test
 
 import (
+	"runtime"
 	"strconv"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"golang.org/x/sys/unix"
 
 	"github.com/boombox-go/boombox/runner"
 )
@@ -40,10 +42,16 @@ func init() {
 		"Umask":           {"Umask": "0137"},
 		"Nice":            {"nice": "7"},
 		"IOPriority":      {"ioprio": "2 6"},
-		"CPUAffinity":     {"Cpus_allowed_list": "0"},
 		"OOMScoreAdj":     {"oom": "321"},
 	} {
 		shownHere[name] = bornWith(want)
+	}
+	shownHere["CPUAffinity"] = func(ctx SpecContext, set func(*runner.Cmd)) {
+		if runtime.NumCPU() > 1 {
+			plain := born(outputOf(ctx, fixture("knobs"), func(*runner.Cmd) {}))
+			Expect(plain).NotTo(HaveKeyWithValue("Cpus_allowed_list", strconv.Itoa(firstCPU())), "the control")
+		}
+		Expect(born(outputOf(ctx, fixture("knobs"), set))).To(HaveKeyWithValue("Cpus_allowed_list", strconv.Itoa(firstCPU())))
 	}
 	shownHere["NoCoreDumps"] = func(ctx SpecContext, set func(*runner.Cmd)) {
 		// The control is package contain's, which has a limit to lose.
@@ -70,3 +78,17 @@ func init() {
 		}
 	}
 }
+
+// firstCPU is a processor that we may run on.
+func firstCPU() int {
+	var set unix.CPUSet
+	_ = unix.SchedGetaffinity(0, &set)
+	for cpu := range mostCPUs {
+		if set.IsSet(cpu) {
+			return cpu
+		}
+	}
+	return 0
+}
+
+const mostCPUs = 1024

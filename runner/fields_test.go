@@ -189,7 +189,7 @@ func rows() map[string]row {
 		}, fake: noMeaning, cassette: noMeaning},
 		"Nice":        {set: func(c *runner.Cmd) { c.Nice = new(7) }, fake: noMeaning, cassette: noMeaning},
 		"IOPriority":  {set: func(c *runner.Cmd) { c.IOPriority = &contain.IOPriority{Class: contain.IOBestEffort, Level: 6} }, fake: noMeaning, cassette: noMeaning},
-		"CPUAffinity": {set: func(c *runner.Cmd) { c.CPUAffinity = []int{0} }, fake: noMeaning, cassette: noMeaning},
+		"CPUAffinity": {set: func(c *runner.Cmd) { c.CPUAffinity = []int{firstCPU()} }, fake: noMeaning, cassette: noMeaning},
 		"OOMScoreAdj": {set: func(c *runner.Cmd) { c.OOMScoreAdj = new(321) }, fake: noMeaning, cassette: noMeaning},
 	}
 	for name, shown := range shownHere {

@@ -19,3 +19,6 @@ var shownHere = map[string]func(SpecContext, func(*runner.Cmd)){
 }
 
 func noRequest(SpecContext, func(*runner.Cmd)) { Skip("there is no signal to ask a tree to end with") }
+
+// firstCPU is a processor that we may run on.
+func firstCPU() int { return 0 }
