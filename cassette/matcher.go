@@ -12,6 +12,8 @@ import (
 type Call struct {
 	// Argv is the base name of the program, and the arguments.
 	Argv []string
+	// Program is the program as it was named, which no comparison sees unless a matcher puts it into Argv.
+	Program string
 	// Dir is the working directory, "" when none was set.
 	Dir string
 	// Stdin is the input; Inherit says that it was the caller's own, which is not recorded. Interactive says that it is a conversation: Stdin is
@@ -53,7 +55,9 @@ func adapt(matchers []programMatcher, c call) call {
 		return c
 	}
 	program := programOf(c.argv)
-	public := Call{append([]string{program}, c.argv[1:]...), c.dir, c.stdin, c.inherit, c.interactive}
+	public := Call{
+		Argv: append([]string{program}, c.argv[1:]...), Program: c.argv[0], Dir: c.dir, Stdin: c.stdin, Inherit: c.inherit, Interactive: c.interactive,
+	}
 	for _, m := range matchers {
 		if m.program == "" || m.program == program {
 			public = m.Adapt(public)
@@ -93,6 +97,15 @@ func ignoreFlags(name string, flags []string, valued bool) Matcher {
 			}
 		}
 		c.Argv = kept
+		return c
+	}}
+}
+
+// ProgramPath wants the program to be named by the same path, for tests that use two versions of one tool: by default its base name
+// alone matters. A miss counts the path as argument 1.
+func ProgramPath() Matcher {
+	return Matcher{Name: "ProgramPath", Adapt: func(c Call) Call {
+		c.Argv = append([]string{c.Argv[0], c.Program}, c.Argv[1:]...)
 		return c
 	}}
 }

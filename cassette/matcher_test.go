@@ -70,4 +70,17 @@ var _ = Describe("Matchers", func() {
 		recordTo(ctx, path, inner, nil, cmd("", "tool", "--seed", "3"))
 		Expect(contents(path)).NotTo(Equal(before), "the control: without the matcher it is another call")
 	})
+
+	It("tell two versions of a program apart by their paths", func(ctx context.Context) {
+		const two = "cassette 1\nrun\n  argv \"/opt/one/git\"\n  argv \"log\"\n  out \"one\"\n  exit 0\nrun\n  argv \"/opt/two/git\"\n  argv \"log\"\n  out \"two\"\n  exit 0\n"
+		player := playText(two, cassette.WithMatchers("git", cassette.ProgramPath()))
+		for _, version := range []string{"two", "one"} {
+			Expect(runner.Output(ctx, player, runner.Command("/opt/"+version+"/git", "log"))).To(Equal(version))
+		}
+		_, err := runner.Run(ctx, player, runner.Command("/opt/three/git", "log"))
+		Expect(err).To(MatchError(cassette.ErrMiss))
+
+		By("which does not matter by default")
+		Expect(runner.Output(ctx, playText(two), runner.Command("/opt/two/git", "log"))).To(Equal("one"))
+	})
 })

@@ -23,6 +23,34 @@ import (
 	"github.com/boombox-go/boombox/runner"
 )
 
+// framedServer answers JSON that is framed by its length, as language servers do, until it is told to exit.
+const framedServer = `import json, sys
+i, o = sys.stdin.buffer, sys.stdout.buffer
+while True:
+    head = i.readline()
+    if not head:
+        break
+    i.readline()
+    call = json.loads(i.read(int(head.split(b":")[1])))
+    if call["method"] == "exit":
+        break
+    body = json.dumps({"id": call["id"], "result": call["method"]}, separators=(",", ":")).encode()
+    o.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    o.flush()
+`
+
+// shared makes a cassette and its side files what a checkout has: for everybody.
+func shared(path string) {
+	GinkgoHelper()
+	Expect(os.Chmod(path, 0o644)).To(Succeed())
+	used, _, err := cassette.SideFiles(path)
+	Expect(err).NotTo(HaveOccurred())
+	for _, file := range used {
+		Expect(os.Chmod(filepath.Dir(file), 0o755)).To(Succeed())
+		Expect(os.Chmod(file, 0o644)).To(Succeed())
+	}
+}
+
 // world is what the real commands work in: a fresh directory, and a server of ours.
 type world struct{ dir, url string }
 
@@ -124,6 +152,10 @@ var tools = []realCommand{
 		return []string{"curl", "-sS", "-H", "Authorization: Bearer t0ken-of-nobody-1", w.url + "/echo"}
 	}),
 	real("curl failure", func(w world) []string { return []string{"curl", "-sS", "-f", w.url + "/missing"} }),
+	real("go version", words("go", "version"), hermetic),
+	real("go env", words("go", "env", "GOOS"), hermetic),
+	real("go failure", words("go", "no-such-command"), hermetic),
+	real("5 MiB that are no text", words("python3", "-c", "import sys; sys.stdout.buffer.write(bytes(range(256))*20480)")),
 	real("sort", words("sort", "-n"), input("10\n9\n1\n")),
 	real("awk", words("awk", "{s+=$1} END {print s}"), input("1\n2\n3\n")),
 }
@@ -238,7 +270,7 @@ var _ = Describe("Real commands", func() {
 			}
 			recordTo(ctx, path, nil, w.tokens(), cmds...)
 			Expect(os.Chmod(filepath.Dir(path), 0o755)).To(Succeed())
-			Expect(os.Chmod(path, 0o644)).To(Succeed()) // these are for everybody, as a checkout has them
+			shared(path)
 		}
 		GinkgoT().Setenv("PATH", "")
 		w := world{"/elsewhere/directory", "http://127.0.0.1:1"}
@@ -255,6 +287,41 @@ var _ = Describe("Real commands", func() {
 		tape, err := cassette.Load(path)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(tape.Scan()).To(BeEmpty())
-		Expect(cassette.Lint(tape.Marshal())).To(BeEmpty())
+		Expect(cassette.LintAt(tape.Marshal(), path)).To(BeEmpty())
+	})
+
+	It("that are talked to by frames are shared, and replay with no program here", func(ctx context.Context) {
+		path := filepath.Join(libraryRoot, "real", "framed.cassette")
+		frame := func(body string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body) }
+		server := func() *runner.Cmd {
+			cmd := runner.Command("python3", "-c", framedServer)
+			cmd.Stdin = runner.StdinPipe()
+			return cmd
+		}
+		one := frame(`{"id":1,"result":"initialize"}`)
+		two := one + frame(`{"id":2,"result":"caf\u00e9"}`)
+		steps := []step{{frame(`{"id":1,"method":"initialize"}`), one}, {frame(`{"id":2,"method":"café"}`), two}, {frame(`{"id":3,"method":"exit"}`), two}}
+		if os.Getenv("BOOMBOX_REGENERATE") != "" {
+			rec, err := cassette.NewRecorder(path, nil)
+			Expect(err).NotTo(HaveOccurred())
+			defer rec.Close()
+			res, err := converse(ctx, rec, server(), steps...)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+			Expect(rec.Save()).To(Succeed())
+			shared(path)
+		}
+		GinkgoT().Setenv("PATH", "")
+		player := play(path)
+		res, err := converse(ctx, player, server(), steps...)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(res.Replayed()).To(BeTrue())
+		Expect(player.Check()).To(Succeed())
+
+		By("and notice another question")
+		steps[1].write = frame(`{"id":2,"method":"shutdown"}`)
+		player = play(path)
+		_, err = converse(ctx, player, server(), steps...)
+		Expect(missOf(err).Class).To(Equal(cassette.MissInput))
 	})
 })

@@ -132,7 +132,7 @@ var _ = Describe("A side file", func() {
 
 			By("and brought back by recording again")
 			record(ctx, path, noise(1, large))
-			Expect(contents(path)).To(Equal(text))
+			Expect(timeless(contents(path))).To(HavePrefix(timeless(text[:strings.Index(text, "  tape")])))
 			play(path)
 		},
 		Entry("missing", func(file string) { Expect(os.Remove(file)).To(Succeed()) }, "missing"),
