@@ -192,3 +192,15 @@ func (b *fakeBus) only() (name string, properties map[string]any) {
 	}
 	return name, properties
 }
+
+// holders are the processes that units were asked for with.
+func (b *fakeBus) holders() (pids []int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, properties := range b.units {
+		for _, pid := range properties["PIDs"].([]uint32) {
+			pids = append(pids, int(pid))
+		}
+	}
+	return pids
+}

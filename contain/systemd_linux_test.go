@@ -38,7 +38,7 @@ var _ = Describe("a scope of systemd", Label("limits"), func() {
 		scoped, refused := s.Predict("memory", "pids")
 		Expect(refused).To(BeNil())
 		Expect(scoped).To(BeTrue())
-		Expect(b.units).To(BeEmpty(), "a look makes nothing")
+		Expect(b.holders()).To(BeEmpty(), "a look makes nothing")
 
 		_, refused = s.Predict("memory", "io")
 		Expect(refused).To(HaveField("Reason", contain.LimitNoController))
@@ -111,8 +111,8 @@ var _ = Describe("a scope of systemd", Label("limits"), func() {
 			Expect(*refused).To(And(HaveField("Kind", contain.LimitMemory), HaveField("Reason", reason)))
 			Expect(refused.Error()).To(And(ContainSubstring(text), ContainSubstring("would help: "), Not(ContainSubstring(b.socket))))
 			Expect(refused).To(MatchError(contain.ErrUnsupported))
-			for _, properties := range b.units {
-				Expect(suite.Alive(int(properties["PIDs"].([]uint32)[0]))).To(BeFalse(), "the holder is gone")
+			for _, pid := range b.holders() {
+				Expect(suite.Alive(pid)).To(BeFalse(), "the holder is gone")
 			}
 		},
 		Entry("nobody is let in", &fakeBus{rejects: true}, contain.LimitSystemdUnavailable, "authentication failed"),
