@@ -28,15 +28,17 @@ func (a *arrivals) merged(stdout, stderr []byte) []byte {
 	if len(stderr) == 0 {
 		return stdout
 	}
-	whole := func(id StreamID, b []byte) captured {
-		n := int64(len(b))
-		return captured{id: id, chunks: [][]byte{b}, held: n, total: n, offered: n}
-	}
 	all := make([]byte, 0, len(stdout)+len(stderr))
 	for _, p := range a.replay(whole(Stdout, stdout), whole(Stderr, stderr)) {
 		all = append(all, p.data...)
 	}
 	return all
+}
+
+// whole is a stream of which everything is there.
+func whole(id StreamID, b []byte) captured {
+	n := int64(len(b))
+	return captured{id: id, chunks: [][]byte{b}, held: n, total: n, offered: n}
 }
 
 // replay puts what was kept of both streams into the order of its arrival, and says where something is missing.

@@ -193,12 +193,13 @@ func (s *sink) lend(id StreamID) captured {
 	return c
 }
 
-// finish hands out what was kept. The sink is not used afterwards.
+// finish hands out what is kept of a stream that is over. What a Discard holds is for readers alone.
 func (s *sink) finish(id StreamID) captured {
+	c := s.lend(id)
 	if s.policy == Discard {
-		s.chunks, s.held = nil, 0
+		c.chunks, c.held = nil, 0
 	}
-	return s.lend(id)
+	return c
 }
 
 // captured is what was kept of one stream of a run that is over.

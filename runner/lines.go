@@ -46,7 +46,8 @@ func (e *MissedError) Is(target error) bool { return target == ErrMissed }
 // the child wait, as any slow reader of a pipe does, so that nothing is lost; leaving the loop, by break, by return or
 // by a panic, lets it go on at once, and so does the end of ctx or of the run. A reader that comes late begins with what
 // the policy has kept so far: with [Fail] everything, with [Head] and [Tail] what they say, with [Discard] up to the
-// first 256 KiB, and nothing once more has come. The gap is told by a [*MissedError], after which the loop goes on.
+// first 256 KiB, and nothing once more has come. The gap is told by a [*MissedError], after which the loop goes on. A
+// run that was over when it started, such as one that is played at once, has all of it for every reader.
 //
 // When ctx ends, the last error is its cause, and the process lives on. How the run ended is not told here but by
 // [Process.Wait].

@@ -32,7 +32,9 @@ type result struct {
 	cause          error
 	stdinErr       error
 	teeErr         error
-	// order and lines are for whoever reads the lines of a run that was over from the start.
+	// heard, order and lines are for whoever reads the lines of a run that was over from the start: as nobody could come
+	// in time, all of it is there, whatever the policies keep.
+	heard [2][]byte
 	order arrivals
 	lines [2]splitter
 }

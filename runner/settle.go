@@ -78,6 +78,7 @@ func (r *result) stream(id StreamID, stream *Stream, data []byte, taps *taps, fi
 	if shape := newShaper(id, stream); shape != nil {
 		kept = append(slices.Clone(shape.feed(data)), shape.flush()...)
 		r.teeErr = cmp.Or(r.teeErr, shape.err)
+		r.order.spans = nil // they count what came
 	}
 	if stream.Tee != nil || stream.OnLine != nil || taps != nil {
 		var t tee
@@ -94,6 +95,7 @@ func (r *result) stream(id StreamID, stream *Stream, data []byte, taps *taps, fi
 			r.fail(err)
 		}
 	}
+	r.heard[id] = kept
 	var s sink
 	s.init(*stream)
 	s.add(kept)

@@ -99,22 +99,31 @@ func lineCases() []Case {
 			_, err := p.Wait(s.ctx)
 			s.Expect(err).To(gomega.MatchError(runner.ErrCancelled))
 		}),
-		of("what was not kept for a late reader is told", func(s subject) {
-			p := s.start(Behaviour{Stdout: []byte("1111\n2222\n3333\n")}, capped(runner.Head, 7))
+		of("a late reader has what was kept, and is told of the rest", func(s subject) {
+			const said = "1111\n2222\n3333\n"
+			p := s.start(Behaviour{Stdout: []byte(said)}, capped(runner.Head, 7))
 			_, err := p.Wait(s.ctx)
 			s.Expect(err).NotTo(gomega.HaveOccurred())
-			var texts []string
-			var missed *runner.MissedError
+			var got strings.Builder
 			for line, err := range p.Lines(s.ctx) {
-				if err != nil {
-					s.Expect(err).To(gomega.MatchError(runner.ErrMissed))
-					missed, _ = errors.AsType[*runner.MissedError](err)
+				if err == nil {
+					got.WriteString(line.Text + line.End)
 					continue
 				}
-				texts = append(texts, line.Text)
+				s.Expect(err).To(gomega.MatchError(runner.ErrMissed))
+				missed, _ := errors.AsType[*runner.MissedError](err)
+				s.Expect(missed).To(gomega.HaveValue(gomega.Equal(runner.MissedError{Program: p.Program(), Bytes: 8})))
+				got.WriteString(said[7:])
 			}
-			s.Expect(texts).To(gomega.Equal([]string{"1111", "22"}))
-			s.Expect(missed).To(gomega.HaveValue(gomega.Equal(runner.MissedError{Program: p.Program(), Bytes: 8})))
+			s.Expect(got.String()).To(gomega.Equal(said))
+		}),
+		of("a reader has the lines of a stream that is not kept, however soon the run is over", func(s subject) {
+			p := s.start(mixed, capped(runner.Discard, 0))
+			_, err := p.Wait(s.ctx)
+			s.Expect(err).NotTo(gomega.HaveOccurred())
+			s.Expect(s.lines(p)[runner.Stdout]).To(gomega.HaveLen(4))
+			res, _ := p.Result()
+			s.Expect(res.Stdout()).To(gomega.BeEmpty())
 		}),
 		of("events begin with the start and end with the result", func(s subject) {
 			p := s.start(mixed, nil)
