@@ -39,6 +39,7 @@ var _ = Describe("a client", func() {
 			Expect(cmd.Timeout).To(Equal(time.Hour))
 			Expect(cmd.Env.Names()).To(Equal([]string{"MODE"}))
 		}
+		Expect(tool.Command("x").Env.Reveal()).To(Equal(base.Env.Reveal()), "nothing pierces a clean environment")
 		Expect(r.Calls()[2].Argv()).To(Equal([]string{"tool", "-C", "dir", "is-clean", "-v"}))
 	})
 })

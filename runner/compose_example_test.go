@@ -127,3 +127,34 @@ func ExampleLogged() {
 	// level=INFO msg="command started" program=curl
 	// level=INFO msg="command settled" program=curl outcome="exited 0" stdout_bytes=0 stderr_bytes=0 pipes_held=false replayed=false
 }
+
+// A program that asks whether it has a terminal finds one.
+func ExamplePTY() {
+	cmd := runner.Command("sh", "-c", "test -t 1 && stty size")
+	cmd.PTY = &runner.PTY{Cols: 120, Rows: 40}
+	fmt.Println(runner.Output(context.Background(), runner.Contained{}, cmd))
+	// Output: 40 120 <nil>
+}
+
+// Detach is for what is meant to stay. What it returns names the process for good.
+func ExampleDetach() {
+	m, err := runner.Detach(context.Background(), runner.Command("true"))
+	fmt.Println(m.PID > 0, err)
+
+	cmd := runner.Command("daemon")
+	cmd.Timeout = time.Hour
+	_, err = runner.Detach(context.Background(), cmd)
+	fmt.Println(err)
+	// Output:
+	// true <nil>
+	// runner: Timeout of "daemon" cannot be had: a detached start gives it up
+}
+
+// A Tally counts runs.
+func ExampleTally() {
+	var tally runner.Tally
+	r := runner.Observed(fake.DryRun(nil), &tally)
+	_, _ = runner.Run(context.Background(), r, runner.Command("tool"))
+	fmt.Println(tally.Counts().Started, tally.Counts().Ended[runner.KindExited])
+	// Output: 1 1
+}

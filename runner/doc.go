@@ -117,6 +117,32 @@
 //	cmd.Umask = new(fs.FileMode(0o077))
 //	cmd.Rlimits.NoFile = &contain.Rlimit{Soft: 64, Hard: 64}
 //
+// # A terminal
+//
+// With a [PTY] the child has a terminal of its own, of a size that [Process.Resize] changes. Its streams come as one, and
+// a 0x03 in its input is Ctrl-C.
+//
+//	cmd.PTY = &runner.PTY{Cols: 120, Rows: 40}
+//	cmd.Stdin = runner.StdinPipe()
+//
+// # Commands together
+//
+// What follows starts its commands through a [Runner] and needs no more of it, so that doubles and cassettes stand for all
+// of it:
+//
+//   - [Retry] runs a command again when it failed: only by verbs that require success, never after a cancel, never with
+//     input that feeds one start.
+//   - [Batch] runs many, a few at a time, and gives the results in order or as they come.
+//   - [Pipeline], made by [Pipe], lets each read what the one before writes, without a shell. The first checked failure
+//     cuts it short, and says which stage is to blame.
+//   - [Supervisor] keeps one running: restarts with a [Backoff], a bound on them, health checks, a graceful stop.
+//   - [Client] is one tool with what all of its calls have in common. [Lines] loops over the output of a run that must
+//     succeed, [JSON] decodes it.
+//   - [Observed] tells an [Observer] what becomes of runs. [Logged] writes that to log/slog, [Tally] counts it; neither
+//     can come by an argument or a byte of output.
+//
+// [Detach] alone has no Runner: what it starts is held by nobody.
+//
 // # Secrets
 //
 // Arguments, environment values, input, paths and output are never shown by a printer: not by fmt, log/slog,

@@ -109,7 +109,8 @@ func (e *StartError) Unwrap() error { return e.Err }
 type InvalidError struct {
 	// Program is the base name of the program.
 	Program string
-	// Field is the field of [Cmd] that is wrong, "Command" for its name and arguments.
+	// Field is the field of [Cmd] that is wrong, "Command" for its name and arguments, or one of what runs it, such as
+	// "Retry.Attempts".
 	Field string
 	// Reason says in a few words what is wrong with it. It shows no value.
 	Reason string

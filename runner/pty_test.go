@@ -239,6 +239,26 @@ var _ = Describe("a terminal", func() {
 		Expect(p.Close()).To(Succeed())
 	})
 
+	It("leaves nothing of a start that fails, and of input that cannot be opened", func(ctx SpecContext) {
+		lost := runner.Command("no-such-tool")
+		blind := onTerminal("exit")
+		blind.Stdin = runner.StdinFrom("/no/such")
+		broken := runner.Command(filepath.Join(GinkgoT().TempDir(), "broken"))
+		Expect(os.WriteFile(broken.Argv()[0], []byte("#!/no/such/interpreter\n"), 0o700)).To(Succeed())
+		reader := strings.NewReader("unread")
+		for _, cmd := range []*runner.Cmd{lost, blind, broken} {
+			cmd.PTY = &runner.PTY{}
+			if cmd != blind {
+				cmd.Stdin = runner.StdinStream(reader)
+			}
+			before := terminalsAndPipes()
+			_, err := runner.Contained{}.Start(ctx, cmd)
+			Expect(err).To(HaveOccurred())
+			Expect(terminalsAndPipes()).To(Equal(before))
+			Expect(reader.Len()).To(Equal(6))
+		}
+	})
+
 	It("hangs up with a child that is killed", func(ctx SpecContext) {
 		p, err := runner.Contained{}.Start(ctx, onTerminal("echo ready; sleep 20"))
 		Expect(err).NotTo(HaveOccurred())
@@ -252,3 +272,15 @@ var _ = Describe("a terminal", func() {
 		Expect(res.PipesHeld()).To(BeFalse())
 	})
 })
+
+// terminalsAndPipes is how many descriptors of ours lead to terminals and pipes; 0 where that cannot be seen.
+func terminalsAndPipes() (n int) {
+	fds, _ := os.ReadDir("/proc/self/fd")
+	for _, fd := range fds {
+		target, err := os.Readlink("/proc/self/fd/" + fd.Name())
+		if err == nil && (strings.HasPrefix(target, "/dev/pt") || strings.HasPrefix(target, "pipe:")) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,3 @@
+package contain
+
+func detachedMember(pid int) Member { return lookMember(pid) }
