@@ -71,7 +71,7 @@ var _ = Describe("what is composed of commands", func() {
 		clean("PipelineResult", piped)
 		clean("StageResult", piped.Stages())
 
-		items := runner.Batch{}.Run(ctx, r, []*runner.Cmd{secretive("exit 1"), runner.Command("/" + secretArg)})
+		items := runner.Batch{}.Run(ctx, r, []*runner.Cmd{secretive("exit 1"), runner.Command("/" + secretArg + "/tool")})
 		clean("BatchItem", items)
 
 		cmd := secretive("sleep 20")
