@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -152,12 +153,11 @@ func TestSupervisor(t *testing.T) {
 	onFakeClock(t, "ends a process that is unwell, and starts another", func(g *WithT) {
 		r := fake.New()
 		r.On().Reply(fake.Pending())
-		var asked int
+		var asked atomic.Int32 // an answer that is too late comes beside the next question
 		s, err := runner.Supervisor{
 			Backoff: exactly(time.Second), HealthEvery: time.Minute, HealthFailures: 2,
 			Health: func(ctx context.Context, p *runner.Process) error {
-				asked++
-				switch asked {
+				switch asked.Add(1) {
 				case 1, 4: // well, unwell, unwell: ended; well, unwell, well ...
 					return nil
 				case 2:
