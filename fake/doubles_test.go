@@ -13,6 +13,7 @@ import (
 
 	"github.com/boombox-go/boombox/fake"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -29,7 +30,7 @@ var _ = Describe("doubles", func() {
 			for _, code := range []int{1, 2} {
 				res, err := run(ctx, r, "next", "canary")
 				Expect(err).NotTo(HaveOccurred())
-				Expect(res.Outcome()).To(Equal(runner.Exited(code)))
+				Expect(res).To(HaveOutcome(runner.Exited(code)))
 			}
 			_, err := run(ctx, r, "next", "canary")
 			Expect(err).To(MatchError(fake.ErrUnscripted))
@@ -63,7 +64,7 @@ var _ = Describe("doubles", func() {
 			r.On("git").Reply(fake.Exit(1))
 			res, err := run(ctx, r, "git")
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Outcome()).To(Equal(runner.Exited(1)))
+			Expect(res).To(HaveOutcome(runner.Exited(1)))
 
 			cmd := runner.Command("tool")
 			cmd.Stdin = runner.StdinStream(strings.NewReader("hello"))
@@ -180,7 +181,7 @@ var _ = Describe("doubles", func() {
 		for name, want := range map[string]runner.Outcome{"idle": runner.IdleTimedOut, "loud": runner.Overflowed, "slow": runner.Exited(0)} {
 			res, err := run(ctx, r, name)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Outcome()).To(Equal(want))
+			Expect(res).To(HaveOutcome(want))
 			if name == "slow" {
 				Expect(res.Stdout()).To(BeEquivalentTo("a\nb\n"))
 				Expect(res.Duration()).To(BeNumerically(">=", 2*time.Millisecond))

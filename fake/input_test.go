@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/fake"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 	"github.com/boombox-go/boombox/runner/runnertest"
 )
@@ -44,7 +45,7 @@ var _ = Describe("interactive input of a scripted run", func() {
 			r := scripted(fake.Reads("one\n"), fake.Lines("1"), fake.Reads("two\n"), fake.Lines("2"), fake.ReadsEOF(), fake.Exit(3))
 			res, err := tell(ctx, r, pieces...)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Outcome()).To(Equal(runner.Exited(3)))
+			Expect(res).To(HaveOutcome(runner.Exited(3)))
 			Expect(string(res.Stdout())).To(Equal("1\n2\n"))
 			Expect(r.Misses()).To(BeEmpty())
 		}
@@ -55,7 +56,7 @@ var _ = Describe("interactive input of a scripted run", func() {
 			r := scripted(fake.Reads("sentinel-one\n"), fake.Lines("1"), fake.ReadsEOF())
 			res, err := tell(ctx, r, pieces...)
 			Expect(err).To(And(MatchError(runner.ErrCancelled), MatchError(fake.ErrInput)))
-			Expect(res.Outcome()).To(Equal(runner.Cancelled))
+			Expect(res).To(HaveOutcome(runner.Cancelled))
 			wrong, ok := errors.AsType[*fake.InputError](err)
 			Expect(ok).To(BeTrue())
 			want.Program, want.Want = "talk", 13
@@ -74,7 +75,7 @@ var _ = Describe("interactive input of a scripted run", func() {
 		for range 20 {
 			res, err := tell(ctx, r, "what", "ever")
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+			Expect(res).To(HaveOutcome(runner.Exited(0)))
 		}
 		for _, call := range r.Calls() {
 			in, err := call.Stdin.Open()
@@ -130,7 +131,7 @@ var _ = Describe("interactive input of a scripted run", func() {
 		Expect(err).NotTo(HaveOccurred())
 		res, err := p.Wait(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		Expect(res).To(HaveOutcome(runner.TimedOut))
 	})
 
 	DescribeTable("is compared line by line where the script says how",

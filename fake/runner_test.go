@@ -19,6 +19,7 @@ import (
 
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fake"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -64,14 +65,14 @@ var _ = Describe("Runner", func() {
 			r.On().Reply(fake.Exit(9))
 			res, err := run("anything", "at", "all")
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Outcome()).To(Equal(runner.Exited(9)))
+			Expect(res).To(HaveOutcome(runner.Exited(9)))
 		})
 
 		It("exit with code 0 by default", func() {
 			r.On("true")
 			res, err := run("true")
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+			Expect(res).To(HaveOutcome(runner.Exited(0)))
 		})
 
 		It("answer with each reply in turn, and with the last one from then on", func() {
@@ -117,14 +118,14 @@ var _ = Describe("Runner", func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(res.Stdout()).To(BeEquivalentTo("a\nb\n\xff\x00"))
 			Expect(res.Stderr()).To(BeEquivalentTo("oops"))
-			Expect(res.Outcome()).To(Equal(runner.Signalled(syscall.SIGTERM)))
+			Expect(res).To(HaveOutcome(runner.Signalled(syscall.SIGTERM)))
 		})
 
 		It("time out without a clock", func() {
 			r.On("x").Reply(fake.Stdout("partial"), fake.Timeout())
 			res, err := run("x")
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Outcome()).To(Equal(runner.TimedOut))
+			Expect(res).To(HaveOutcome(runner.TimedOut))
 			Expect(res.Stdout()).To(BeEquivalentTo("partial"))
 		})
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fake"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -54,7 +55,7 @@ var _ = Describe("Play", func() {
 			Expect(p.Settled()).To(BeClosed())
 			res, ok := p.Result()
 			Expect(ok).To(BeTrue())
-			Expect(res.Outcome()).To(Equal(runner.Exited(3)))
+			Expect(res).To(HaveOutcome(runner.Exited(3)))
 			Expect(res.Stdout()).To(BeEquivalentTo("ab\n"))
 			Expect(res.Stderr()).To(BeEquivalentTo("x"))
 			Expect(res.Duration()).To(Equal(5 * time.Second))
@@ -67,7 +68,7 @@ var _ = Describe("Play", func() {
 
 		It("exits with code 0 and no output when it says nothing", func(ctx SpecContext) {
 			res := wait(ctx, play(tool(), fake.Script{}))
-			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+			Expect(res).To(HaveOutcome(runner.Exited(0)))
 			Expect(res.Stdout()).To(BeEmpty())
 			Expect(res.Program()).To(Equal("tool"))
 		})
@@ -80,7 +81,7 @@ var _ = Describe("Play", func() {
 			res := wait(ctx, play(cmd, fake.Script{Chunks: []fake.Chunk{out("12345"), errs("too much")}}))
 			Expect(res.Stdout()).To(BeEquivalentTo("345"))
 			Expect(tee.String()).To(Equal("12345"))
-			Expect(res.Outcome()).To(Equal(runner.Overflowed))
+			Expect(res).To(HaveOutcome(runner.Overflowed))
 			Expect(res.StderrTotal()).To(BeEquivalentTo(8))
 		})
 	})
@@ -97,7 +98,7 @@ var _ = Describe("Play", func() {
 				} else {
 					Expect(err).NotTo(HaveOccurred())
 				}
-				Expect(res.Outcome()).To(Equal(want))
+				Expect(res).To(HaveOutcome(want))
 				Expect(res.Stdout()).To(BeEquivalentTo("kept"))
 				Expect(res.Replayed()).To(BeTrue())
 				if status != nil {
@@ -129,7 +130,7 @@ var _ = Describe("Play", func() {
 			}})
 			Expect(p.Settled()).NotTo(BeClosed())
 			res := wait(ctx, p)
-			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+			Expect(res).To(HaveOutcome(runner.Exited(0)))
 			Expect(seen).To(Equal([]string{"stdout one", "stderr two", "stdout three"}))
 			Expect(res.Duration()).To(BeNumerically(">=", 60*time.Millisecond))
 		})
@@ -138,13 +139,13 @@ var _ = Describe("Play", func() {
 			cmd := tool()
 			cmd.Output.Stdout.MaxBytes = 4
 			res := wait(ctx, play(cmd, fake.Script{Chunks: []fake.Chunk{out("12345")}, Pending: true}))
-			Expect(res.Outcome()).To(Equal(runner.Overflowed))
+			Expect(res).To(HaveOutcome(runner.Overflowed))
 			Expect(res.Stdout()).To(BeEquivalentTo("1234"))
 		})
 
 		It("holds the pipes beyond its end, until the tree is killed", func(ctx SpecContext) {
 			res := wait(ctx, play(tool(), timed(fake.Script{Chunks: []fake.Chunk{out("x")}, PipesHeld: true})))
-			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+			Expect(res).To(HaveOutcome(runner.Exited(0)))
 			Expect(res.PipesHeld()).To(BeTrue())
 			Expect(res.Stdout()).To(BeEquivalentTo("x"))
 		})
@@ -167,7 +168,7 @@ var _ = Describe("Play", func() {
 			cmd := tool()
 			cmd.Timeout = 30 * time.Millisecond
 			res := wait(ctx, play(cmd, pending))
-			Expect(res.Outcome()).To(Equal(runner.TimedOut))
+			Expect(res).To(HaveOutcome(runner.TimedOut))
 			Expect(res.Stdout()).To(BeEquivalentTo("before"))
 			Expect(res.Duration()).To(BeNumerically(">=", cmd.Timeout))
 			status, known := res.Status()
@@ -179,7 +180,7 @@ var _ = Describe("Play", func() {
 			cmd := tool()
 			cmd.Timeout, cmd.Grace = 10*time.Millisecond, time.Minute
 			res := wait(ctx, play(cmd, pending))
-			Expect(res.Outcome()).To(Equal(runner.TimedOut))
+			Expect(res).To(HaveOutcome(runner.TimedOut))
 			status, _ := res.Status()
 			Expect(status.Signal).To(Equal(syscall.SIGTERM))
 		})
@@ -187,14 +188,14 @@ var _ = Describe("Play", func() {
 		It("obeys IdleTimeout", func(ctx SpecContext) {
 			cmd := tool()
 			cmd.IdleTimeout = 30 * time.Millisecond
-			Expect(wait(ctx, play(cmd, pending)).Outcome()).To(Equal(runner.IdleTimedOut))
+			Expect(wait(ctx, play(cmd, pending))).To(HaveOutcome(runner.IdleTimedOut))
 		})
 
 		It("is ended by Kill", func(ctx SpecContext) {
 			p := play(tool(), pending)
 			Expect(p.Kill()).To(Succeed())
 			res := wait(ctx, p)
-			Expect(res.Outcome()).To(Equal(runner.Signalled(syscall.SIGKILL)))
+			Expect(res).To(HaveOutcome(runner.Signalled(syscall.SIGKILL)))
 			Expect(p.Signal(syscall.SIGTERM)).To(MatchError(os.ErrProcessDone))
 		})
 
@@ -212,7 +213,7 @@ var _ = Describe("Play", func() {
 			Expect(p.Close()).To(Succeed())
 			Expect(p.Settled()).To(BeClosed())
 			res, _ := p.Result()
-			Expect(res.Outcome()).To(Equal(runner.Cancelled))
+			Expect(res).To(HaveOutcome(runner.Cancelled))
 		})
 
 		It("is ended by the context of Run", func() {
@@ -223,7 +224,7 @@ var _ = Describe("Play", func() {
 			res, err := runner.Run(ctx, r, tool())
 			Expect(err).To(MatchError(runner.ErrCancelled))
 			Expect(err).To(MatchError(context.DeadlineExceeded))
-			Expect(res.Outcome()).To(Equal(runner.Cancelled))
+			Expect(res).To(HaveOutcome(runner.Cancelled))
 		})
 	})
 

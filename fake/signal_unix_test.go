@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/fake"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -20,7 +21,7 @@ var _ = DescribeTable("a signal to a pending script does what it does to a proce
 			Consistently(p.Settled()).ShouldNot(BeClosed())
 			return
 		}
-		Expect(wait(ctx, p).Outcome()).To(Equal(runner.Signalled(sig)))
+		Expect(wait(ctx, p)).To(HaveOutcome(runner.Signalled(sig)))
 	},
 	Entry("SIGTERM", syscall.SIGTERM, true),
 	Entry("SIGINT", syscall.SIGINT, true),

@@ -1,6 +1,7 @@
 package specs_test
 
 import (
+	"fmt"
 	"os/exec"
 	"strings"
 	"time"
@@ -68,6 +69,20 @@ var cases = map[string]func(){
 			_, err := runner.Contained{Group: group}.Start(ctx, child("setsid"))
 			Expect(err).NotTo(HaveOccurred())
 			Eventually(ctx, group).Should(HaveEscapees(specs.Mark()))
+		})
+	},
+	"hang": func() {
+		It("goes on until it is interrupted, and its clean-up for longer", func(ctx SpecContext) {
+			group := specs.Group(contain.Options{})
+			_, err := runner.Contained{Group: group}.Start(ctx, child("setsid"))
+			Expect(err).NotTo(HaveOccurred())
+			Eventually(group).WithTimeout(time.Minute).Should(HaveMembers(2))
+			DeferCleanup(func() {
+				fmt.Println("cleaning up")
+				select {}
+			})
+			fmt.Println("hanging")
+			<-ctx.Done()
 		})
 	},
 	"no mark": func() {

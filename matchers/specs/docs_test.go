@@ -42,6 +42,29 @@ func judgeDocs() {
 		Expect(err).NotTo(HaveOccurred(), out)
 	}, NodeTimeout(5*time.Minute))
 
+	It("names labels by which the integration suite can be run, and the lines that it ends with", func(ctx SpecContext) {
+		tool, err := exec.LookPath("go")
+		if err != nil {
+			Skip("there is no go tool to build the suite with")
+		}
+		text, err := os.ReadFile(filepath.Join(root, "docs", "testing.md"))
+		Expect(err).NotTo(HaveOccurred())
+		binary := filepath.Join(GinkgoT().TempDir(), "boombox.test")
+		build := exec.CommandContext(ctx, tool, "test", "-c", "-o", binary, ".")
+		build.Dir = root
+		out, err := build.CombinedOutput()
+		Expect(err).NotTo(HaveOccurred(), string(out))
+		labels := regexp.MustCompile("`go test -v \\. -ginkgo.label-filter=(\\w+)`").FindAllStringSubmatch(string(text), -1)
+		Expect(len(labels)).To(BeNumerically(">=", 6))
+		for _, label := range labels {
+			run := exec.CommandContext(ctx, binary, "-test.v", "-ginkgo.no-color", "-ginkgo.dry-run", "-ginkgo.label-filter="+label[1])
+			run.Dir = root
+			out, err := run.CombinedOutput()
+			Expect(err).NotTo(HaveOccurred(), string(out))
+			Expect(string(out)).To(MatchRegexp(`\nboombox: skipped \d+: not selected by focus, skip or label\n(boombox: .*\n)*boombox: [1-9]\d* passed, 0 failed, \d+ skipped\n`), label[1])
+		}
+	}, NodeTimeout(5*time.Minute))
+
 	It("shows the messages of the failing twin, which show no secret", func(ctx SpecContext) {
 		out, err := goTest(ctx, "-tags=failing", "./failing")
 		Expect(err).To(HaveOccurred())

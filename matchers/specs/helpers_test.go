@@ -9,12 +9,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
 
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/internal/require"
@@ -230,6 +232,33 @@ func judge() {
 				Expect(shown).NotTo(ContainSubstring("canary"))
 			}
 		})
+	})
+
+	Describe("an interrupt", func() {
+		It("that comes twice skips the clean-ups, and the next program ends what was left", func(ctx SpecContext) {
+			if runtime.GOOS != "linux" {
+				Skip("what is left is found through /proc, which this system has not")
+			}
+			mark := NewMark()
+			self, err := os.Executable()
+			Expect(err).NotTo(HaveOccurred())
+			cmd := exec.Command(self, "-test.run=^TestSpecs$", "-ginkgo.no-color", "-ginkgo.v")
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), caseVariable+"=hang", string(mark), "BOOMBOX_REQUIRE=")
+			out := gbytes.NewBuffer()
+			cmd.Stdout, cmd.WaitDelay = out, time.Second
+			Expect(cmd.Start()).To(Succeed())
+			Eventually(out).WithContext(ctx).Should(gbytes.Say("hanging"))
+			Expect(mark.Processes()).To(HaveLen(3), "the control: the program, its child and the grandchild")
+			Expect(cmd.Process.Signal(os.Interrupt)).To(Succeed())
+			Eventually(out).WithContext(ctx).Should(gbytes.Say("cleaning up"))
+			Expect(cmd.Process.Signal(os.Interrupt)).To(Succeed())
+			Expect(cmd.Wait()).NotTo(Succeed())
+
+			report, passed := judged(dir, "sweep")
+			Expect(passed).To(BeTrue(), report)
+			Eventually(mark.Processes).WithTimeout(10 * time.Second).Should(BeEmpty())
+		}, NodeTimeout(2*time.Minute))
 	})
 
 	Describe("SweepStale", func() {
