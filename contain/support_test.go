@@ -44,7 +44,8 @@ type running struct {
 func specOf(child string, args ...string) (spec contain.Spec, stdout *os.File, find func() []int) {
 	GinkgoHelper()
 	nonce, find := suite.WithNonce()
-	argv := fixtures.Argv(child, args...)
+	// On a busy machine a spec takes its time.
+	argv := fixtures.Argv(child, append([]string{"life=60s"}, args...)...)
 	r, w, err := os.Pipe()
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { _ = r.Close(); _ = w.Close() })
