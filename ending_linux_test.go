@@ -97,7 +97,7 @@ var _ = Describe("the end of a run", Label("live", "escape"), func() {
 			res := b.settle()
 			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
 			Expect(res.PipesHeld()).To(BeTrue())
-			Expect(res.SettledAfter()).To(BeNumerically("<", 2*time.Second), "although under %s %d are left", mechanism, len(left))
+			Expect(res.SettledAfter()).To(BeNumerically("<", b.cmd.Timeout), "although under %s %d are left", mechanism, len(left))
 		}
 	})
 
