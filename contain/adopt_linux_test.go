@@ -300,6 +300,7 @@ var _ = Describe("Adopt", func() {
 	})
 
 	It("makes caps hold for what was adopted", func() {
+		requireCgroups()
 		suite.Require(contain.CapProcesses)
 		g, err := contain.New(contain.Options{Mechanism: contain.Cgroup2, Limits: contain.Limits{Processes: 1}})
 		Expect(err).NotTo(HaveOccurred())

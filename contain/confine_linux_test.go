@@ -50,9 +50,8 @@ var _ = Describe("a child that is confined", func() {
 	})
 
 	It("is born among caps, too", func() {
-		if !contain.Host().Guarantees().Has(contain.CapProcesses) {
-			Skip("this host caps no processes")
-		}
+		requireCgroups()
+		suite.Require(contain.CapProcesses)
 		Expect(confined(contain.Cgroup2, contain.Limits{Processes: 50}, everything)).To(MatchRegexp(all))
 	})
 

@@ -314,10 +314,11 @@ func (run *pipelineRun) fail(i int) {
 	run.flush = time.After(flushPatience)
 }
 
-// breakUpTo ends the stages before i: what they write can reach nobody.
+// breakUpTo ends the stages before i: what they write can reach nobody. One that has ended by itself, though we have not
+// been told yet, is not torn down: a stage that ended because of it may be heard of first.
 func (run *pipelineRun) breakUpTo(i int) {
 	for j := range run.stages[:i] {
-		if s := &run.stages[j]; s.live() && !s.TornDown {
+		if s := &run.stages[j]; s.live() && !s.TornDown && !s.process.ended() {
 			s.TornDown = true
 			s.breakPipe()
 		}
@@ -339,7 +340,7 @@ func (run *pipelineRun) endAll(end func(*Process)) {
 }
 
 func (run *pipelineRun) endStage(s *stageRun) {
-	s.TornDown = s.TornDown || run.flush != nil
+	s.TornDown = s.TornDown || run.flush != nil && !s.process.ended()
 	run.end(s.process)
 }
 
@@ -361,6 +362,15 @@ func (s *stageRun) hangUp() {
 	} else if s.process.live != nil {
 		_ = s.process.live().pumps[Stdout].reader.Close()
 	}
+}
+
+// ended reports whether the child has ended, whoever knows of it yet.
+func (p *Process) ended() bool {
+	if p.live == nil {
+		return true
+	}
+	_, ended := p.live().backend.Poll()
+	return ended
 }
 
 // expire ends the run as if its own Timeout had run out.
