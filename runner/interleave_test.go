@@ -93,7 +93,7 @@ func interleaved(seed uint64) (failed error) {
 		case 3:
 			a.name, a.cmd = "deaf", fixture("sigtermignorer")
 		default:
-			a.name, a.cmd = "parent", shell("trap 'exit 7' TERM; sleep 20 & sleep 20 & wait")
+			a.name, a.cmd = "parent", shell("trap 'exit 7' TERM; sleep 20 & sleep 20 & wait; exit 7") // however they are killed
 		}
 		a.cmd.Grace = time.Duration(r.IntN(3)) * 20 * time.Millisecond
 		if r.IntN(3) == 0 {
