@@ -136,9 +136,12 @@ func TestFollowers(t *testing.T) {
 		cmd.IdleTimeout = time.Second
 		b.out.most = len(row)
 		p := runner.Attach(cmd, b, time.Now())
-		for range 4 {
-			b.out.write([]byte(row))
-		}
+		go func() {
+			time.Sleep(time.Millisecond) // when the reader waits: one that comes late has missed what was not kept
+			for range 4 {
+				b.out.write([]byte(row))
+			}
+		}()
 		lines := 0
 		for _, err := range p.Lines(context.Background()) {
 			g.Expect(err).NotTo(HaveOccurred())
