@@ -12,6 +12,7 @@ import (
 
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fixtures"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -45,7 +46,7 @@ var _ = Describe("the end of a run", Label("live", "escape"), func() {
 				e.end(b, g)
 				res := b.settle()
 				Expect(b.left()).To(BeEmpty())
-				Expect(res.Outcome()).To(Equal(e.want))
+				Expect(res).To(HaveOutcome(e.want))
 				Expect(res.Teardown().Verified).To(BeTrue())
 				Expect(res.Teardown().Survivors).To(BeEmpty())
 			})
@@ -68,7 +69,7 @@ var _ = Describe("the end of a run", Label("live", "escape"), func() {
 		Expect(b.ready()).To(HaveLen(3))
 		res := b.settle()
 		Expect(b.left()).To(BeEmpty())
-		Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		Expect(res).To(HaveTimedOut())
 		Expect(res.SettledAfter()).To(BeNumerically(">=", patience))
 		Expect(res.SettledAfter()).To(BeNumerically("<", 2*patience))
 	})
@@ -95,7 +96,7 @@ var _ = Describe("the end of a run", Label("live", "escape"), func() {
 			b.start(ctx, runner.Contained{Group: group(mechanism)})
 			left := b.ready()
 			res := b.settle()
-			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+			Expect(res).To(HaveSucceeded())
 			Expect(res.PipesHeld()).To(BeTrue())
 			Expect(res.SettledAfter()).To(BeNumerically("<", b.cmd.Timeout), "although under %s %d are left", mechanism, len(left))
 		}
@@ -112,7 +113,7 @@ var _ = Describe("the end of a run", Label("live", "escape"), func() {
 		took := time.Since(began)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(w.nonce()).To(BeEmpty())
-		Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		Expect(res).To(HaveTimedOut())
 		Expect(took).To(BeNumerically("<", 1200*time.Millisecond))
 		AddReportEntry("200 ms timeout of a shell with a background session returned after", took.String())
 	})
@@ -123,7 +124,7 @@ var _ = Describe("a child", Label("live"), func() {
 		It(fmt.Sprintf("by %s: its descriptors are 0, 1 and 2, whatever this process was started with", mechanism), func(ctx SpecContext) {
 			b := prepareBoxed("fds")
 			b.start(ctx, runner.Contained{Group: group(mechanism)})
-			Expect(string(b.settle().Stdout())).To(Equal("0\n1\n2\n"))
+			Expect(b.settle()).To(HaveStdout("0\n1\n2\n"))
 		})
 
 		It(fmt.Sprintf("by %s: its environment has what it is given, and nothing of ours", mechanism), func(ctx SpecContext) {
@@ -131,7 +132,7 @@ var _ = Describe("a child", Label("live"), func() {
 			name, value, _ := strings.Cut(b.env, "=")
 			b.cmd.Env = runner.CleanEnv().Set(name, value)
 			b.start(ctx, runner.Contained{Group: group(mechanism)})
-			Expect(string(b.settle().Stdout())).To(Equal(name + "\n"))
+			Expect(b.settle()).To(HaveStdout(name + "\n"))
 		})
 	}
 })

@@ -10,7 +10,7 @@ import (
 
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/internal/suite"
-	"github.com/boombox-go/boombox/matchers"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -68,9 +68,9 @@ var _ = Describe("a cap", Label("live", "limits"), func() {
 
 	It("on processes holds a fork bomb, whose every task is gone with the run", Label("forkbomb"), func(ctx SpecContext) {
 		b, res := capped(ctx, patience, contain.Limits{Processes: 20}, contain.CapProcesses, "taskbomb", "100")
-		Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		Expect(res).To(HaveTimedOut())
 		Expect(b.out.text(1)).To(Equal("refused"))
-		Expect(res).To(And(matchers.HaveHitLimit(contain.LimitProcesses), matchers.HaveReapedTree()))
+		Expect(res).To(And(HaveHitLimit(contain.LimitProcesses), HaveReapedTree()))
 	})
 
 	It("on processes is not raised from within, nor got around by a user namespace", Label("forkbomb"), func(ctx SpecContext) {
@@ -78,23 +78,23 @@ var _ = Describe("a cap", Label("live", "limits"), func() {
 		if _, ok := res.Outcome().ExitCode(); ok {
 			Skip("user namespaces are not to be had here")
 		}
-		Expect(res).To(And(matchers.HaveHitLimit(contain.LimitProcesses), matchers.HaveReapedTree()))
+		Expect(res).To(And(HaveHitLimit(contain.LimitProcesses), HaveReapedTree()))
 	})
 
 	It("on memory ends a hog, and no other", func(ctx SpecContext) {
 		_, res := capped(ctx, patience, contain.Limits{Memory: 16 << 20}, contain.CapMemory, "hog", "32")
-		Expect(res).To(And(matchers.BeSignaled(syscall.SIGKILL), matchers.HaveHitLimit(contain.LimitMemory),
-			matchers.HavePeak(contain.LimitMemory, BeNumerically("<=", 17<<20)))) // who is being killed may take a page more
+		Expect(res).To(And(BeSignaled(syscall.SIGKILL), HaveHitLimit(contain.LimitMemory),
+			HavePeak(contain.LimitMemory, BeNumerically("<=", 17<<20)))) // who is being killed may take a page more
 		_, res = capped(ctx, 3*time.Second, contain.Limits{Memory: 128 << 20}, contain.CapMemory, "hog", "32")
-		Expect(res).To(And(matchers.HaveTimedOut(), matchers.EnforceLimit(contain.LimitMemory), Not(matchers.HaveHitLimit(contain.LimitMemory))))
+		Expect(res).To(And(HaveTimedOut(), EnforceLimit(contain.LimitMemory), Not(HaveHitLimit(contain.LimitMemory))))
 	})
 
 	It("on all at once ends nothing that stays below", func(ctx SpecContext) {
 		all := contain.Limits{Memory: 256 << 20, Processes: 100, CPU: 8}
 		_, res := capped(ctx, patience, all, contain.CapMemory|contain.CapProcesses|contain.CapCPU, "confined")
-		Expect(res).To(matchers.HaveSucceeded())
+		Expect(res).To(HaveSucceeded())
 		for _, kind := range []contain.LimitKind{contain.LimitMemory, contain.LimitProcesses, contain.LimitCPU} {
-			Expect(res).NotTo(matchers.HaveHitLimit(kind))
+			Expect(res).NotTo(HaveHitLimit(kind))
 		}
 	})
 })

@@ -21,6 +21,7 @@ import (
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -311,7 +312,7 @@ var _ = Describe("the thread that started a child", Label("live"), func() {
 			b.ready()
 			Expect(b.left()).To(HaveLen(1))
 			Expect(b.p.Signal(syscall.SIGTERM)).To(Succeed())
-			Expect(b.settle().Outcome()).To(Equal(runner.Exited(7)))
+			Expect(b.settle()).To(HaveExited(7))
 		})
 	}
 

@@ -76,7 +76,7 @@ var _ = Describe("a session of real children, recorded and replayed", Label("rep
 			player, err := cassette.NewPlayer(tape, cassette.WithPace(pace))
 			Expect(err).NotTo(HaveOccurred())
 			replayed := play(ctx, player, []*runner.Cmd{hog})[0]
-			Expect(replayed.Replayed()).To(BeTrue())
+			Expect(replayed).To(HaveBeenReplayed())
 			Expect(replayed).To(And(hit, Not(matchers.EnforceLimit(contain.LimitProcesses))))
 			Expect(player.Close()).To(Succeed())
 		}
@@ -106,11 +106,11 @@ var _ = Describe("a session of real children, recorded and replayed", Label("rep
 		for i, was := range recorded {
 			is := replayed[i]
 			Expect(is.Outcome()).To(Equal(was.Outcome()), "run %d", i+1)
-			Expect(is.Stdout()).To(Equal(was.Stdout()), "run %d", i+1)
-			Expect(is.Stderr()).To(Equal(was.Stderr()), "run %d", i+1)
+			Expect(is).To(HaveStdout(was.Stdout()), "run %d", i+1)
+			Expect(is).To(HaveStderr(was.Stderr()), "run %d", i+1)
 			Expect(is.StdoutTruncated()).To(Equal(was.StdoutTruncated()), "run %d", i+1)
-			Expect(is.Replayed()).To(BeTrue())
-			Expect(was.Replayed()).To(BeFalse())
+			Expect(is).To(HaveBeenReplayed())
+			Expect(was).NotTo(HaveBeenReplayed())
 		}
 		Expect(player.Check()).To(Succeed())
 		Expect(time.Since(began)).To(BeNumerically("<", 500*time.Millisecond), "a replayed timeout takes no time")

@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/cassette"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -54,7 +55,7 @@ var _ = Describe("A derived fault", func() {
 			Expect(string(tape.Runs()[1].Text())).To(HaveSuffix(text + "  repeat 2\n  x-note mine\n"))
 			res, err := run(ctx, tape)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Outcome()).To(Equal(outcome))
+			Expect(res).To(HaveOutcome(outcome))
 			Expect([]string{string(res.Stdout()), string(res.Stderr())}).To(Equal([]string{stdout, stderr}))
 		},
 		Entry("another exit", cassette.FaultExit(137), "  exit 137\n  tape 1000o4 0e8 2000o10 3000x\n", runner.Exited(137), "one\ntwo\nthree\n", "warning\n"),
@@ -74,8 +75,8 @@ var _ = Describe("A derived fault", func() {
 	It("can be several", func(ctx context.Context) {
 		res, err := run(ctx, derive(recording, cassette.FaultTruncate(runner.Stdout, 4), cassette.FaultExit(1)))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.Exited(1)))
-		Expect(string(res.Stdout())).To(Equal("one\n"))
+		Expect(res).To(HaveExited(1))
+		Expect(res).To(HaveStdout("one\n"))
 	})
 
 	It("ends a conversation where it is", func(ctx context.Context) {
@@ -118,9 +119,9 @@ var _ = Describe("Chunks", func() {
 		})
 		res, err := runner.Run(ctx, player, cmd)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(string(res.Stdout())).To(Equal("one\ntwo\nthree\n"), "whatever the pieces, the output is the same")
-		Expect(string(res.Stderr())).To(Equal("warning\n"))
-		Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+		Expect(res).To(HaveStdout("one\ntwo\nthree\n"), "whatever the pieces, the output is the same")
+		Expect(res).To(HaveStderr("warning\n"))
+		Expect(res).To(HaveSucceeded())
 		return list
 	}
 
@@ -181,7 +182,7 @@ var _ = Describe("A stepped pace", func() {
 		Eventually(ctx, p.Settled()).Should(BeClosed())
 		Expect(clock.Elapsed()).To(Equal(6 * time.Second))
 		res, _ := p.Result()
-		Expect(res.Success()).To(BeTrue())
+		Expect(res).To(HaveSucceeded())
 	})
 
 	It("goes through everything in one large step, and lets a run begin late", func(ctx context.Context) {
@@ -204,6 +205,6 @@ var _ = Describe("A stepped pace", func() {
 		clock.Advance(time.Second)
 		Eventually(ctx, p.Settled()).Should(BeClosed())
 		res, _ := p.Result()
-		Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		Expect(res).To(HaveTimedOut())
 	})
 })

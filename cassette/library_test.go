@@ -13,6 +13,7 @@ import (
 
 	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/contain"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -113,18 +114,18 @@ var _ = Describe("The committed cassettes", func() {
 		}
 		res, err := git("", "init", dir+"/repo")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Stdout()).To(BeEquivalentTo("Initialized empty Git repository in " + dir + "/repo/.git/\n"))
+		Expect(res).To(HaveStdout("Initialized empty Git repository in " + dir + "/repo/.git/\n"))
 		res, err = git("first commit\n", "commit", "-F", "-")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Stdout()).To(ContainSubstring("café.txt"))
+		Expect(res).To(HaveStdout(ContainSubstring("café.txt")))
 		_, err = git("", "log", "--oneline")
 		Expect(err).NotTo(HaveOccurred())
 		res, err = git("", "rev-parse", "--verify", "HEAD~1")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.Exited(128)))
+		Expect(res).To(HaveExited(128))
 		res, err = git("", "cat-file", "blob", "HEAD:blob")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Stdout()).To(HavePrefix("\x89BLOB\r\n\x1a\x00\xff"))
+		Expect(res).To(HaveStdout(HavePrefix("\x89BLOB\r\n\x1a\x00\xff")))
 		Expect(player.Check()).To(Succeed())
 	})
 

@@ -13,6 +13,7 @@ import (
 	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/fake"
 	"github.com/boombox-go/boombox/fixtures"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -102,8 +103,8 @@ var _ = Describe("Open", func() {
 		argv := fixtures.Argv("exit", "3")
 		res, err := runner.Run(ctx, deck, runner.Command(argv[0], argv[1:]...))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.Exited(3)))
-		Expect(res.Replayed()).To(BeFalse())
+		Expect(res).To(HaveExited(3))
+		Expect(res).NotTo(HaveBeenReplayed())
 		Expect(deck.Close()).To(Succeed())
 	})
 

@@ -14,6 +14,7 @@ import (
 	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/fake"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -40,7 +41,7 @@ var _ = Describe("Paths", func() {
 		GinkgoT().Setenv("HOME", "/Users/else")
 		res, err := runner.Run(ctx, play(path, cassette.WithPaths()), cmd)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(string(res.Stdout())).To(Equal(strings.Replace(out, "/home/somebody/z", "/Users/else/z", 1)))
+		Expect(res).To(HaveStdout(strings.Replace(out, "/home/somebody/z", "/Users/else/z", 1)))
 	})
 
 	It("of one test are its temporary directory", func(ctx context.Context) {
@@ -78,6 +79,6 @@ var _ = Describe("Paths", func() {
 		Expect(contents(path)).To(ContainSubstring(`out "\"<d:1:json>\" file=<d:1:url> <d:1:slash>\n"`))
 		res, err := runner.Run(ctx, play(path, cassette.WithToken("d", live)), runner.Command("tool"))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(string(res.Stdout())).To(Equal(text(live)))
+		Expect(res).To(HaveStdout(text(live)))
 	})
 })

@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/cassette"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -49,9 +50,9 @@ var _ = Describe("A player", func() {
 		push.Stdin = runner.StdinString("pack")
 		res, err := runner.Run(ctx, player, push)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.Exited(1)))
-		Expect(res.Stderr()).To(BeEquivalentTo("rejected\n"))
-		Expect(res.Replayed()).To(BeTrue())
+		Expect(res).To(HaveExited(1))
+		Expect(res).To(HaveStderr("rejected\n"))
+		Expect(res).To(HaveBeenReplayed())
 		Expect(runner.Output(ctx, player, status())).To(Equal("dirty"))
 		Expect(player.Check()).To(MatchError(ContainSubstring("1 run was not played: run 2 (line 7)")))
 		Expect(runner.Output(ctx, player, status())).To(Equal("clean"))
@@ -156,8 +157,8 @@ var _ = Describe("A player", func() {
 		cmd.Output.Stdout = runner.Stream{MaxBytes: 4, Tee: &tee}
 		res, err := runner.Run(ctx, player, cmd)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.Overflowed))
-		Expect(res.Stdout()).To(BeEquivalentTo("0123"))
+		Expect(res).To(HaveOverflowed())
+		Expect(res).To(HaveStdout("0123"))
 		Expect(tee.String()).To(Equal("0123456789"))
 	})
 

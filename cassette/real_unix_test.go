@@ -20,6 +20,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/cassette"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -280,7 +281,7 @@ var _ = Describe("Real commands", func() {
 			res, err := runner.Run(ctx, player, c.make(w))
 			Expect(err).NotTo(HaveOccurred(), c.name)
 			out.Write(res.Stdout())
-			Expect(res.Replayed()).To(BeTrue())
+			Expect(res).To(HaveBeenReplayed())
 		}
 		Expect(player.Check()).To(Succeed())
 		Expect(out.String()).To(And(ContainSubstring(" first\n"), ContainSubstring("1|x\n2|y\n"), ContainSubstring("[2,3,4]\n"), ContainSubstring("hello\n")))
@@ -307,7 +308,7 @@ var _ = Describe("Real commands", func() {
 			defer rec.Close()
 			res, err := converse(ctx, rec, server(), steps...)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+			Expect(res).To(HaveSucceeded())
 			Expect(rec.Save()).To(Succeed())
 			shared(path)
 		}
@@ -315,7 +316,7 @@ var _ = Describe("Real commands", func() {
 		player := play(path)
 		res, err := converse(ctx, player, server(), steps...)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Replayed()).To(BeTrue())
+		Expect(res).To(HaveBeenReplayed())
 		Expect(player.Check()).To(Succeed())
 
 		By("and notice another question")

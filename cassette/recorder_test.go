@@ -16,6 +16,7 @@ import (
 	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/fake"
 	"github.com/boombox-go/boombox/fixtures"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -72,7 +73,7 @@ run
 		Expect(real).To(BeTrue())
 		res, err := p.Wait(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Replayed()).To(BeFalse())
+		Expect(res).NotTo(HaveBeenReplayed())
 		Expect(tee.String()).To(Equal(string(res.Stdout())))
 	})
 
@@ -129,7 +130,7 @@ run
 		Expect(p.Kill()).To(Succeed())
 		res, err := p.Wait(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Stdout()).To(BeEquivalentTo("begun\n"))
+		Expect(res).To(HaveStdout("begun\n"))
 	})
 
 	It("records nothing of a start that was refused", func(ctx context.Context) {
@@ -294,9 +295,9 @@ run
 			again, err := runner.Run(ctx, play(path), cmd)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(again.Outcome()).To(Equal(live.Outcome()))
-			Expect(again.Stdout()).To(Equal(live.Stdout()))
+			Expect(again).To(HaveStdout(live.Stdout()))
 			Expect(again.StdoutTotal()).To(Equal(live.StdoutTotal()))
-			Expect(again.StdoutTruncated()).To(BeTrue())
+			Expect(again).To(HaveTruncated(runner.Stdout))
 
 			By("and refuses to make up the rest")
 			whole := runner.Command("tool")

@@ -19,6 +19,7 @@ import (
 
 	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/fake"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -150,7 +151,7 @@ var _ = Describe("Redaction", func() {
 		}
 		res, err := runner.Run(ctx, rec, call())
 		Expect(err).NotTo(HaveOccurred())
-		Expect(string(res.Stdout())).To(ContainSubstring(canary), "the witness: the caller sees it")
+		Expect(res).To(HaveStdout(ContainSubstring(canary)), "the witness: the caller sees it")
 		_, err = runner.Run(ctx, rec, runner.Command("gone"))
 		Expect(err).To(HaveOccurred())
 		Expect(rec.Save()).To(Succeed())

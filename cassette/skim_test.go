@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/cassette"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -55,7 +56,7 @@ var _ = Describe("A large file", func() {
 		for _, i := range []int{499, 0, 250} {
 			res, err := runner.Run(ctx, deck, runner.Command("tool", fmt.Sprint(i)))
 			Expect(err).NotTo(HaveOccurred())
-			Expect(string(res.Stdout())).To(HavePrefix(fmt.Sprintf("this is %d\n", i)))
+			Expect(res).To(HaveStdout(HavePrefix(fmt.Sprintf("this is %d\n", i))))
 			Expect(res.StdoutTotal()).To(BeNumerically(">", 10_000))
 		}
 		var unplayed *cassette.UnplayedError

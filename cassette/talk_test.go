@@ -13,6 +13,7 @@ import (
 
 	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/fake"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -113,9 +114,9 @@ var _ = Describe("A conversation", func() {
 				player := play(path, cassette.WithPace(pace))
 				res, err := converse(ctx, player, talkCmd(), steps...)
 				Expect(err).NotTo(HaveOccurred())
-				Expect(res.Outcome()).To(Equal(runner.Exited(3)))
-				Expect(string(res.Stdout())).To(Equal("name? age? bye\n"))
-				Expect(res.Replayed()).To(BeTrue())
+				Expect(res).To(HaveExited(3))
+				Expect(res).To(HaveStdout("name? age? bye\n"))
+				Expect(res).To(HaveBeenReplayed())
 				Expect(player.Check()).To(Succeed())
 			}
 		}
@@ -124,7 +125,7 @@ var _ = Describe("A conversation", func() {
 	It("that goes another way is a miss, which the player keeps and which shows no input", func(ctx context.Context) {
 		player := play(recorded(ctx, script, two))
 		res, err := converse(ctx, player, talkCmd(), step{"", "name? "}, step{"bob\n", "name? age? "}, step{"sesame\n", "name? age? more"})
-		Expect(res.Outcome()).To(Equal(runner.Cancelled))
+		Expect(res).To(HaveBeenCancelled())
 		m := miss(player, err)
 		Expect(m.Call).To(Equal(1))
 		Expect(m.Nearest).To(Equal([]cassette.Candidate{{Run: 1, Line: 2, Played: 1, Differences: []cassette.Difference{
@@ -169,7 +170,7 @@ run
 `)
 		res, err := converse(ctx, player, talkCmd(), step{"a\n", "bye\n"})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		Expect(res).To(HaveTimedOut())
 	})
 
 	It("keeps a password out of the file, and takes another one at replay", func(ctx context.Context) {

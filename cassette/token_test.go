@@ -12,6 +12,7 @@ import (
 
 	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/fake"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -42,8 +43,8 @@ run
 `))
 		res, err := runner.Run(ctx, play(path, cassette.WithToken("tmp", replayed)), echo(replayed))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Stdout()).To(BeEquivalentTo("made " + replayed + "/a\n"))
-		Expect(res.Stderr()).To(BeEquivalentTo("in " + replayed + "\n"))
+		Expect(res).To(HaveStdout("made " + replayed + "/a\n"))
+		Expect(res).To(HaveStderr("in " + replayed + "\n"))
 
 		By("and a call with the old value is a miss: nothing is matched by luck")
 		_, err = runner.Run(ctx, play(path, cassette.WithToken("tmp", replayed)), echo(recorded))
@@ -72,7 +73,7 @@ run
 		Expect(contents(path)).To(ContainSubstring(`out "<!tmp:1> <!!tmp:1> <!!!tmp:1> <tmp:2> <tmp:1 <tmp:1> <other:1>"`))
 		res, err := runner.Run(ctx, play(path, opts...), runner.Command("tool", "<tmp:1>"))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Stdout()).To(BeEquivalentTo(output))
+		Expect(res).To(HaveStdout(output))
 	})
 
 	It("are nothing special where none is registered", func(ctx context.Context) {
@@ -83,7 +84,7 @@ run
 		Expect(contents(path)).To(ContainSubstring(`out "<tmp:1> <!tmp:1>"`))
 		res, err := runner.Run(ctx, play(path, cassette.WithToken("tmp", "/elsewhere")), runner.Command("tool"))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Stdout()).To(BeEquivalentTo("<tmp:1> <!tmp:1>"))
+		Expect(res).To(HaveStdout("<tmp:1> <!tmp:1>"))
 	})
 
 	It("are the inverse of themselves for any bytes, and move the chunks along", func() {
@@ -120,7 +121,7 @@ run
 			Expect(err).NotTo(HaveOccurred())
 			res, err := runner.Run(context.Background(), player, runner.Command("tool", string(out)))
 			Expect(err).NotTo(HaveOccurred())
-			Expect(string(res.Stdout())).To(Equal(string(out)))
+			Expect(res).To(HaveStdout(string(out)))
 		}
 	})
 
@@ -165,7 +166,7 @@ run
 		Expect(contents(path)).To(ContainSubstring("out64 PHRtcDox"))
 		res, err := runner.Run(ctx, play(path, cassette.WithToken("tmp", "/other/live")), runner.Command("tool"))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Stdout()).To(Equal(append(append([]byte("/other/live"), binary...), "/other/live"...)))
+		Expect(res).To(HaveStdout(append(append([]byte("/other/live"), binary...), "/other/live"...)))
 	})
 })
 

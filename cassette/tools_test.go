@@ -13,6 +13,7 @@ import (
 
 	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/fake"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -275,7 +276,7 @@ var _ = Describe("Importing", func() {
 			Expect(runner.Output(ctx, player, status)).To(Equal("clean"))
 			res, err := runner.Run(ctx, player, runner.Command("sleep", "9"))
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Outcome()).To(Equal(runner.TimedOut))
+			Expect(res).To(HaveTimedOut())
 			_, err = runner.Run(ctx, player, runner.Command("gone"))
 			Expect(err).To(MatchError(runner.ErrNotFound))
 			_, err = runner.Run(ctx, player, runner.Command("locked"))

@@ -100,7 +100,7 @@ var _ = Describe("doubles", func() {
 			r := fake.DryRun(func(cmd *runner.Cmd) { told = append(told, cmd.CommandLine()) })
 			res, err := run(ctx, r, "/no/such/program", "-x")
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Success()).To(BeTrue())
+			Expect(res).To(HaveSucceeded())
 			Expect(told).To(Equal([]string{"/no/such/program -x"}))
 
 			cmd := runner.Command("tool")
@@ -183,8 +183,8 @@ var _ = Describe("doubles", func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(res).To(HaveOutcome(want))
 			if name == "slow" {
-				Expect(res.Stdout()).To(BeEquivalentTo("a\nb\n"))
-				Expect(res.Duration()).To(BeNumerically(">=", 2*time.Millisecond))
+				Expect(res).To(HaveStdout("a\nb\n"))
+				Expect(res).To(HaveDuration(BeNumerically(">=", 2*time.Millisecond)))
 			}
 		}
 	})

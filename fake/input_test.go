@@ -46,7 +46,7 @@ var _ = Describe("interactive input of a scripted run", func() {
 			res, err := tell(ctx, r, pieces...)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(res).To(HaveOutcome(runner.Exited(3)))
-			Expect(string(res.Stdout())).To(Equal("1\n2\n"))
+			Expect(res).To(HaveStdout("1\n2\n"))
 			Expect(r.Misses()).To(BeEmpty())
 		}
 	})
@@ -121,7 +121,7 @@ var _ = Describe("interactive input of a scripted run", func() {
 		cmd.Stdin = runner.StdinString("something else")
 		res, err := runner.Run(ctx, scripted(fake.Reads("abc"), fake.Lines("out"), fake.ReadsEOF()), cmd)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(string(res.Stdout())).To(Equal("out\n"))
+		Expect(res).To(HaveStdout("out\n"))
 	})
 
 	It("is ended by the command's own timeout when it never comes", func(ctx SpecContext) {
@@ -149,7 +149,7 @@ var _ = Describe("interactive input of a scripted run", func() {
 				return
 			}
 			Expect(err).NotTo(HaveOccurred())
-			Expect(string(res.Stdout())).To(Equal("all"))
+			Expect(res).To(HaveStdout("all"))
 		},
 		Entry("equal", true, "One\nTwo\nrest"),
 		Entry("alike", true, "ONE\ntwo\nREST"),

@@ -116,8 +116,8 @@ var _ = Describe("Runner", func() {
 			r.On("x").Reply(fake.Exit(1), fake.Lines("a", "b"), fake.Lines(), fake.Stdout([]byte{0xff, 0}), fake.Stderr("oops"), fake.Signal(syscall.SIGTERM))
 			res, err := run("x")
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Stdout()).To(BeEquivalentTo("a\nb\n\xff\x00"))
-			Expect(res.Stderr()).To(BeEquivalentTo("oops"))
+			Expect(res).To(HaveStdout("a\nb\n\xff\x00"))
+			Expect(res).To(HaveStderr("oops"))
 			Expect(res).To(HaveOutcome(runner.Signalled(syscall.SIGTERM)))
 		})
 
@@ -126,7 +126,7 @@ var _ = Describe("Runner", func() {
 			res, err := run("x")
 			Expect(err).NotTo(HaveOccurred())
 			Expect(res).To(HaveOutcome(runner.TimedOut))
-			Expect(res.Stdout()).To(BeEquivalentTo("partial"))
+			Expect(res).To(HaveStdout("partial"))
 		})
 
 		It("refuse the start as the real runner would", func() {
@@ -148,7 +148,7 @@ var _ = Describe("Runner", func() {
 			res, err := run("x")
 			Expect(err).NotTo(HaveOccurred())
 			Expect(res.PipesHeld()).To(BeTrue())
-			Expect(res.Stdout()).To(BeEquivalentTo("added"))
+			Expect(res).To(HaveStdout("added"))
 			// A second call finds the script as it was.
 			Expect(stdout("x")).To(Equal("added"))
 		})

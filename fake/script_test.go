@@ -56,11 +56,11 @@ var _ = Describe("Play", func() {
 			res, ok := p.Result()
 			Expect(ok).To(BeTrue())
 			Expect(res).To(HaveOutcome(runner.Exited(3)))
-			Expect(res.Stdout()).To(BeEquivalentTo("ab\n"))
-			Expect(res.Stderr()).To(BeEquivalentTo("x"))
-			Expect(res.Duration()).To(Equal(5 * time.Second))
+			Expect(res).To(HaveStdout("ab\n"))
+			Expect(res).To(HaveStderr("x"))
+			Expect(res).To(HaveDuration(5 * time.Second))
 			Expect(res.PipesHeld()).To(BeTrue())
-			Expect(res.Replayed()).To(BeTrue())
+			Expect(res).To(HaveBeenReplayed())
 			Expect(res.Teardown().Mechanism).To(Equal(contain.Cgroup2))
 			_, hasPID := p.PID()
 			Expect(hasPID).To(BeFalse())
@@ -69,7 +69,7 @@ var _ = Describe("Play", func() {
 		It("exits with code 0 and no output when it says nothing", func(ctx SpecContext) {
 			res := wait(ctx, play(tool(), fake.Script{}))
 			Expect(res).To(HaveOutcome(runner.Exited(0)))
-			Expect(res.Stdout()).To(BeEmpty())
+			Expect(res).To(HaveStdout(""))
 			Expect(res.Program()).To(Equal("tool"))
 		})
 
@@ -79,7 +79,7 @@ var _ = Describe("Play", func() {
 			cmd.Output.Stdout = runner.Stream{Policy: runner.Tail, MaxBytes: 3, Tee: &tee}
 			cmd.Output.Stderr = runner.Stream{MaxBytes: 2}
 			res := wait(ctx, play(cmd, fake.Script{Chunks: []fake.Chunk{out("12345"), errs("too much")}}))
-			Expect(res.Stdout()).To(BeEquivalentTo("345"))
+			Expect(res).To(HaveStdout("345"))
 			Expect(tee.String()).To(Equal("12345"))
 			Expect(res).To(HaveOutcome(runner.Overflowed))
 			Expect(res.StderrTotal()).To(BeEquivalentTo(8))
@@ -99,8 +99,8 @@ var _ = Describe("Play", func() {
 					Expect(err).NotTo(HaveOccurred())
 				}
 				Expect(res).To(HaveOutcome(want))
-				Expect(res.Stdout()).To(BeEquivalentTo("kept"))
-				Expect(res.Replayed()).To(BeTrue())
+				Expect(res).To(HaveStdout("kept"))
+				Expect(res).To(HaveBeenReplayed())
 				if status != nil {
 					got, known := res.Status()
 					Expect(known).To(BeTrue())
@@ -132,7 +132,7 @@ var _ = Describe("Play", func() {
 			res := wait(ctx, p)
 			Expect(res).To(HaveOutcome(runner.Exited(0)))
 			Expect(seen).To(Equal([]string{"stdout one", "stderr two", "stdout three"}))
-			Expect(res.Duration()).To(BeNumerically(">=", 60*time.Millisecond))
+			Expect(res).To(HaveDuration(BeNumerically(">=", 60*time.Millisecond)))
 		})
 
 		It("takes the cap from the script's own bytes", func(ctx SpecContext) {
@@ -140,14 +140,14 @@ var _ = Describe("Play", func() {
 			cmd.Output.Stdout.MaxBytes = 4
 			res := wait(ctx, play(cmd, fake.Script{Chunks: []fake.Chunk{out("12345")}, Pending: true}))
 			Expect(res).To(HaveOutcome(runner.Overflowed))
-			Expect(res.Stdout()).To(BeEquivalentTo("1234"))
+			Expect(res).To(HaveStdout("1234"))
 		})
 
 		It("holds the pipes beyond its end, until the tree is killed", func(ctx SpecContext) {
 			res := wait(ctx, play(tool(), timed(fake.Script{Chunks: []fake.Chunk{out("x")}, PipesHeld: true})))
 			Expect(res).To(HaveOutcome(runner.Exited(0)))
 			Expect(res.PipesHeld()).To(BeTrue())
-			Expect(res.Stdout()).To(BeEquivalentTo("x"))
+			Expect(res).To(HaveStdout("x"))
 		})
 
 		It("tells the teardown of the script", func(ctx SpecContext) {
@@ -169,8 +169,8 @@ var _ = Describe("Play", func() {
 			cmd.Timeout = 30 * time.Millisecond
 			res := wait(ctx, play(cmd, pending))
 			Expect(res).To(HaveOutcome(runner.TimedOut))
-			Expect(res.Stdout()).To(BeEquivalentTo("before"))
-			Expect(res.Duration()).To(BeNumerically(">=", cmd.Timeout))
+			Expect(res).To(HaveStdout("before"))
+			Expect(res).To(HaveDuration(BeNumerically(">=", cmd.Timeout)))
 			status, known := res.Status()
 			Expect(known).To(BeTrue())
 			Expect(status.Signal).To(Equal(syscall.SIGKILL))

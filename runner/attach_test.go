@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/contain"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -41,7 +42,7 @@ func TestAttachDecides(t *testing.T) {
 		p.Cancel(errors.New("late"))
 		close(b.exited)
 		res, _ := settled(p)
-		g.Expect(res.Outcome()).To(Equal(runner.Exited(7)))
+		g.Expect(res).To(HaveExited(7))
 	})
 	onFakeClock(t, "a child that exits 0 within the grace timed out all the same", func(g *WithT) {
 		b := newStub()
@@ -50,7 +51,7 @@ func TestAttachDecides(t *testing.T) {
 		cmd.Timeout, cmd.Grace = time.Second, time.Minute
 		res, took := settled(runner.Attach(cmd, b, time.Now()))
 		g.Expect(took).To(Equal(time.Second))
-		g.Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		g.Expect(res).To(HaveTimedOut())
 		status, ok := res.Status()
 		g.Expect(ok).To(BeTrue())
 		g.Expect(status).To(Equal(contain.ExitStatus{}))
@@ -62,7 +63,7 @@ func TestAttachDecides(t *testing.T) {
 		cmd.Timeout = time.Second
 		res, took := settled(runner.Attach(cmd, b, time.Now()))
 		g.Expect(took).To(Equal(time.Second))
-		g.Expect(res.Duration()).To(Equal(time.Second))
+		g.Expect(res).To(HaveDuration(time.Second))
 		g.Expect(b.terminated).To(BeEmpty())
 		g.Expect(b.kills).To(Equal(1))
 		g.Expect(b.closes).To(Equal(1))
@@ -73,7 +74,7 @@ func TestAttachDecides(t *testing.T) {
 		cmd.Timeout, cmd.Grace = time.Second, 3*time.Second
 		res, took := settled(runner.Attach(cmd, b, time.Now()))
 		g.Expect(took).To(Equal(4 * time.Second))
-		g.Expect(res.Duration()).To(Equal(time.Second))
+		g.Expect(res).To(HaveDuration(time.Second))
 		g.Expect(res.SettledAfter()).To(Equal(4 * time.Second))
 		status, _ := res.Status()
 		g.Expect(status.Signal).To(Equal(syscall.SIGKILL))
@@ -87,7 +88,7 @@ func TestAttachDecides(t *testing.T) {
 		g.Expect(p.Kill()).To(Succeed())
 		res, took := settled(p)
 		g.Expect(took).To(BeZero())
-		g.Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		g.Expect(res).To(HaveTimedOut())
 	})
 	onFakeClock(t, "the first of several events wins", func(g *WithT) {
 		cause := errors.New("caller")
@@ -99,7 +100,7 @@ func TestAttachDecides(t *testing.T) {
 		p.Cancel(cause)
 		res, took := settled(p)
 		g.Expect(took).To(Equal(10 * time.Second))
-		g.Expect(res.Outcome()).To(Equal(runner.Cancelled))
+		g.Expect(res).To(HaveBeenCancelled())
 		_, err := p.Wait(context.Background())
 		g.Expect(err).To(MatchError(cause))
 	})
@@ -113,7 +114,7 @@ func TestAttachDecides(t *testing.T) {
 		g.Expect(over).To(BeFalse())
 		b.exit(contain.ExitStatus{Code: 1})
 		res, _ := settled(p)
-		g.Expect(res.Outcome()).To(Equal(runner.Exited(1)))
+		g.Expect(res).To(HaveExited(1))
 		g.Expect(res.PipesHeld()).To(BeFalse())
 	})
 	onFakeClock(t, "an overflow that the last bytes reveal beats the end that came after them", func(g *WithT) {
@@ -123,8 +124,8 @@ func TestAttachDecides(t *testing.T) {
 		cmd := runner.Command("x")
 		cmd.Output.Stdout.MaxBytes = 3
 		res, _ := settled(runner.Attach(cmd, b, time.Now()))
-		g.Expect(res.Outcome()).To(Equal(runner.Overflowed))
-		g.Expect(string(res.Stdout())).To(Equal("too"))
+		g.Expect(res).To(HaveOverflowed())
+		g.Expect(res).To(HaveStdout("too"))
 		g.Expect(res.StdoutTotal()).To(BeEquivalentTo(8))
 	})
 	onFakeClock(t, "a lost exit status is not made up", func(g *WithT) {
@@ -132,7 +133,7 @@ func TestAttachDecides(t *testing.T) {
 		p := runner.Attach(runner.Command("x"), b, time.Now())
 		b.finish(contain.ExitStatus{Lost: true})
 		res, err := p.Wait(context.Background())
-		g.Expect(res.Success()).To(BeFalse())
+		g.Expect(res).NotTo(HaveSucceeded())
 		g.Expect(err).To(MatchError(runner.ErrCancelled))
 		g.Expect(err).To(MatchError(ContainSubstring("lost")))
 	})
@@ -152,7 +153,7 @@ func TestAttachCountsIdleTime(t *testing.T) {
 		}()
 		res, took := settled(p)
 		g.Expect(took).To(Equal(9*time.Second + time.Second))
-		g.Expect(res.Outcome()).To(Equal(runner.IdleTimedOut))
+		g.Expect(res).To(HaveOutcome(runner.IdleTimedOut))
 	})
 	onFakeClock(t, "a slow tee is not an idle child", func(g *WithT) {
 		b := newStub()
@@ -164,7 +165,7 @@ func TestAttachCountsIdleTime(t *testing.T) {
 		time.Sleep(time.Minute)
 		b.finish(contain.ExitStatus{})
 		res, _ := settled(p)
-		g.Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+		g.Expect(res).To(HaveSucceeded())
 	})
 }
 
@@ -178,10 +179,10 @@ func TestAttachEndsStreams(t *testing.T) {
 		b.exit(contain.ExitStatus{})
 		res, took := settled(p)
 		g.Expect(took).To(Equal(250 * time.Millisecond))
-		g.Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+		g.Expect(res).To(HaveSucceeded())
 		g.Expect(res.PipesHeld()).To(BeTrue())
-		g.Expect(res.StdoutTruncated()).To(BeFalse())
-		g.Expect(string(res.Stdout())).To(Equal("said in time"))
+		g.Expect(res).NotTo(HaveTruncated(runner.Stdout))
+		g.Expect(res).To(HaveStdout("said in time"))
 	})
 	onFakeClock(t, "where no descendant can have left the tree, it is given a second", func(g *WithT) {
 		b := newStub()
@@ -197,7 +198,7 @@ func TestAttachEndsStreams(t *testing.T) {
 		res, took := settled(p)
 		g.Expect(took).To(Equal(900 * time.Millisecond))
 		g.Expect(b.OutputHeld()).To(BeFalse())
-		g.Expect(res.StdoutTruncated()).To(BeFalse())
+		g.Expect(res).NotTo(HaveTruncated(runner.Stdout))
 
 		b = newStub()
 		b.outsider = true
@@ -232,7 +233,7 @@ func TestAttachEndsStreams(t *testing.T) {
 		res, took := settled(p)
 		outsider.Wait()
 		g.Expect(took).To(BeNumerically("<", 2*time.Second))
-		g.Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		g.Expect(res).To(HaveTimedOut())
 		g.Expect(res.PipesHeld()).To(BeTrue())
 	})
 	onFakeClock(t, "an outsider and a slow tee together do not, either", func(g *WithT) {
@@ -252,7 +253,7 @@ func TestAttachEndsStreams(t *testing.T) {
 		res, took := settled(p)
 		outsider.Wait()
 		g.Expect(took).To(BeNumerically("<=", 1900*time.Millisecond))
-		g.Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		g.Expect(res).To(HaveTimedOut())
 		time.Sleep(time.Second) // the tee is abandoned in its last call
 	})
 	onFakeClock(t, "a tee that is slow and not stuck gets the rest of a timed-out run", func(g *WithT) {
@@ -298,7 +299,7 @@ func TestAttachEndsStreams(t *testing.T) {
 		res, took := settled(p)
 		close(release)
 		g.Expect(took).To(Equal(500 * time.Millisecond))
-		g.Expect(res.Outcome()).To(Equal(runner.Exited(2)))
+		g.Expect(res).To(HaveExited(2))
 	})
 	onFakeClock(t, "a stuck tee of a timed-out run is abandoned after 500 ms, and costs no byte", func(g *WithT) {
 		b := newStub()
@@ -313,9 +314,9 @@ func TestAttachEndsStreams(t *testing.T) {
 		b.out.write([]byte("second"))
 		res, took := settled(p)
 		g.Expect(took).To(Equal(1490 * time.Millisecond))
-		g.Expect(res.Outcome()).To(Equal(runner.TimedOut))
-		g.Expect(string(res.Stdout())).To(Equal("first second"))
-		g.Expect(res.StdoutTruncated()).To(BeFalse())
+		g.Expect(res).To(HaveTimedOut())
+		g.Expect(res).To(HaveStdout("first second"))
+		g.Expect(res).NotTo(HaveTruncated(runner.Stdout))
 		g.Expect(res.TeeErr()).To(HaveOccurred())
 		close(release)
 		synctest.Wait()
@@ -333,8 +334,8 @@ func TestAttachEndsStreams(t *testing.T) {
 		b.err.write([]byte("err"))
 		res, took := settled(p)
 		g.Expect(took).To(Equal(1500 * time.Millisecond))
-		g.Expect(string(res.Stdout())).To(Equal("out"))
-		g.Expect(string(res.Stderr())).To(Equal("err"))
+		g.Expect(res).To(HaveStdout("out"))
+		g.Expect(res).To(HaveStderr("err"))
 		close(release)
 		synctest.Wait()
 		g.Expect(calls).To(Equal(1))
@@ -348,7 +349,7 @@ func TestAttachEndsStreams(t *testing.T) {
 		b.exit(contain.ExitStatus{})
 		res, took := settled(p)
 		g.Expect(took).To(Equal(250 * time.Millisecond))
-		g.Expect(string(res.Stdout())).To(Equal("kept"))
+		g.Expect(res).To(HaveStdout("kept"))
 		g.Expect(res.PipesHeld()).To(BeTrue())
 	})
 }
@@ -360,9 +361,9 @@ func TestAttachOutlivesAForeignReader(t *testing.T) {
 		cmd.Timeout = time.Second
 		res, took := settled(runner.Attach(cmd, b, time.Now()))
 		g.Expect(took).To(Equal(1500 * time.Millisecond))
-		g.Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		g.Expect(res).To(HaveTimedOut())
 		g.Expect(res.PipesHeld()).To(BeTrue())
-		g.Expect(res.StdoutTruncated()).To(BeTrue())
+		g.Expect(res).To(HaveTruncated(runner.Stdout))
 		close(b.release)
 		synctest.Wait()
 		g.Expect(res.StdoutTotal()).To(BeZero())
@@ -400,7 +401,7 @@ func TestAttachTellsOfSurvivors(t *testing.T) {
 		b.finish(contain.ExitStatus{})
 		res, err := p.Wait(context.Background())
 		g.Expect(err).To(MatchError(contain.ErrDrain))
-		g.Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+		g.Expect(res).To(HaveSucceeded())
 		g.Expect(p.Close()).To(MatchError(contain.ErrDrain))
 		g.Expect(res.String()).To(ContainSubstring("1 survivors"))
 	})
@@ -475,7 +476,7 @@ func TestAttachGivesGraces(t *testing.T) {
 		g.Expect(over).To(BeFalse())
 		b.finish(contain.ExitStatus{})
 		res, _ := settled(p)
-		g.Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+		g.Expect(res).To(HaveSucceeded())
 	})
 	onFakeClock(t, "bytes on either stream are a sign of life, and lines are not needed for it", func(g *WithT) {
 		b := newStub()
@@ -488,6 +489,6 @@ func TestAttachGivesGraces(t *testing.T) {
 		}
 		res, took := settled(p)
 		g.Expect(took).To(Equal(time.Minute))
-		g.Expect(res.Outcome()).To(Equal(runner.IdleTimedOut))
+		g.Expect(res).To(HaveOutcome(runner.IdleTimedOut))
 	})
 }

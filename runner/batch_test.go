@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/fake"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -32,7 +33,7 @@ func TestBatch(t *testing.T) {
 		for i, item := range (runner.Batch{AtOnce: 3}).Run(context.Background(), r, cmds) {
 			g.Expect(item.Index).To(Equal(i))
 			g.Expect(item.Err).NotTo(HaveOccurred())
-			g.Expect(item.Result.Outcome()).To(Equal(runner.Exited([]int{3, 1, 2}[i])))
+			g.Expect(item.Result).To(HaveExited([]int{3, 1, 2}[i]))
 		}
 	})
 	onFakeClock(t, "or in the order of their ends", func(g *WithT) {
@@ -57,10 +58,10 @@ func TestBatch(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		items := (runner.Batch{AtOnce: 2}).Run(ctx, r, cmds)
-		g.Expect(items[0].Result.Outcome()).To(Equal(runner.Exited(1)))
+		g.Expect(items[0].Result).To(HaveExited(1))
 		for _, live := range items[1:3] {
 			g.Expect(live.Err).To(MatchError(runner.ErrCancelled))
-			g.Expect(live.Result.Outcome()).To(Equal(runner.Cancelled))
+			g.Expect(live.Result).To(HaveBeenCancelled())
 		}
 		g.Expect(items[3].Err).To(MatchError(runner.ErrCancelled))
 		g.Expect(items[3].Result).To(BeNil())

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/boombox-go/boombox/contain"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -79,7 +80,7 @@ var _ = Describe("what a command asks its child to be born with", func() {
 		cmd.Rlimits.FSize = &contain.Rlimit{Soft: 1000, Hard: 1000}
 		res, err := runner.Run(ctx, runner.Contained{}, cmd)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.Signalled(unix.SIGXFSZ)))
+		Expect(res).To(BeSignaled(unix.SIGXFSZ))
 	})
 
 	It("composes with input, output, a deadline and a shared group", func(ctx SpecContext) {
@@ -93,8 +94,8 @@ var _ = Describe("what a command asks its child to be born with", func() {
 		cmd.Timeout = 1500 * time.Millisecond
 		res, err := runner.Run(ctx, runner.Contained{Group: g}, cmd)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.TimedOut))
-		Expect(string(res.Stdout())).To(Equal("65534\ninput"))
+		Expect(res).To(HaveTimedOut())
+		Expect(res).To(HaveStdout("65534\ninput"))
 		Expect(res.Teardown().Survivors).To(BeEmpty())
 	})
 

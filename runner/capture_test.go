@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/contain"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -121,17 +122,17 @@ var _ = Describe("capture", func() {
 		<-p.Settled()
 		res, _ := p.Result()
 		Expect(res.StdoutTotal()).To(BeEquivalentTo(100 * len(block)))
-		Expect(string(res.Stdout())).To(Equal(string(block[:1000])))
+		Expect(res).To(HaveStdout(string(block[:1000])))
 	})
 
 	It("caps a stream at 64 MiB when nothing else is said", func() {
 		data := make([]byte, runner.DefaultMaxBytes+1)
 		whole := runner.Settle(runner.Command("x"), runner.Finished{Outcome: runner.Exited(0), Stdout: data[1:]})
 		res, _ := whole.Result()
-		Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+		Expect(res).To(HaveSucceeded())
 		more := runner.Settle(runner.Command("x"), runner.Finished{Outcome: runner.Exited(0), Stdout: data})
 		res, _ = more.Result()
-		Expect(res.Outcome()).To(Equal(runner.Overflowed))
+		Expect(res).To(HaveOverflowed())
 	})
 })
 
@@ -141,8 +142,8 @@ var _ = Describe("Settle", func() {
 		cmd.Output = runner.Both(runner.Stream{MaxBytes: 1})
 		for _, o := range []runner.Outcome{runner.TimedOut, runner.IdleTimedOut, runner.Cancelled} {
 			res, _ := runner.Settle(cmd, runner.Finished{Outcome: o, Stdout: []byte("long")}).Result()
-			Expect(res.Outcome()).To(Equal(o))
-			Expect(string(res.Stdout())).To(Equal("l"))
+			Expect(res).To(HaveOutcome(o))
+			Expect(res).To(HaveStdout("l"))
 		}
 	})
 
@@ -162,11 +163,11 @@ var _ = Describe("Settle", func() {
 		status, known := res.Status()
 		Expect(known).To(BeTrue())
 		Expect(status.Code).To(Equal(3))
-		Expect(res.Duration()).To(Equal(time.Hour))
+		Expect(res).To(HaveDuration(time.Hour))
 		Expect(res.Timeout()).To(Equal(time.Minute))
 		Expect(res.IdleTimeout()).To(Equal(time.Second))
 		Expect(res.PipesHeld()).To(BeTrue())
-		Expect(res.Replayed()).To(BeTrue())
+		Expect(res).To(HaveBeenReplayed())
 		Expect(res.Teardown().Mechanism).To(Equal(contain.Cgroup2))
 		Expect(p.Close()).To(Succeed())
 	})

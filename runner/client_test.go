@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/fake"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -27,7 +28,7 @@ var _ = Describe("a client", func() {
 		Expect(tool.Probe(ctx, "is-clean")).To(BeFalse())
 		res, err := tool.Run(ctx, "is-clean", "-v")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.Exited(1)))
+		Expect(res).To(HaveExited(1))
 		var lines []string
 		for line, err := range tool.Lines(ctx, "log") {
 			Expect(err).NotTo(HaveOccurred())
@@ -75,7 +76,7 @@ var _ = Describe("Lines", func() {
 		}
 		res, over := spy.last.Result()
 		Expect(over).To(BeTrue())
-		Expect(res.Outcome()).To(Equal(runner.Cancelled))
+		Expect(res).To(HaveBeenCancelled())
 		Expect(res.Teardown().Verified).To(BeTrue())
 	})
 

@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/contain"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -28,7 +29,7 @@ var _ = Describe("Cmd", func() {
 		cmd := runner.Command("printf", append([]string{`%s\0`}, args...)...)
 		back, err := runner.Run(ctx, runner.Contained{}, shell(cmd.CommandLine()))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(string(back.Stdout())).To(Equal(strings.Join(args, "\x00") + "\x00"))
+		Expect(back).To(HaveStdout(strings.Join(args, "\x00") + "\x00"))
 		Expect(runner.Command("ls", "-l", "/tmp").CommandLine()).To(Equal("ls -l /tmp"))
 	})
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -67,7 +68,7 @@ var _ = Describe("Contained", func() {
 			AddReportEntry("timeout of 200 ms over `"+script+"`", fmt.Sprintf(
 				"returned after %s, %d left, held by %s", took.Round(time.Millisecond), len(find()), res.Teardown().Mechanism))
 			Expect(took).To(BeNumerically("<", 1200*time.Millisecond))
-			Expect(res.Outcome()).To(Equal(runner.TimedOut))
+			Expect(res).To(HaveTimedOut())
 			Expect(res.Teardown().Verified).To(BeTrue())
 			Expect(res.Teardown().Survivors).To(BeEmpty())
 		})
@@ -96,7 +97,7 @@ var _ = Describe("Contained", func() {
 			find := marked(cmd)
 			res, err := runner.Run(ctx, runner.Contained{}, cmd)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Outcome()).To(Equal(runner.TimedOut))
+			Expect(res).To(HaveTimedOut())
 			Expect(find()).To(BeEmpty())
 		})
 
@@ -105,11 +106,11 @@ var _ = Describe("Contained", func() {
 			cmd.Timeout, cmd.Grace = time.Second, 10*time.Second
 			res, err := runner.Run(ctx, runner.Contained{}, cmd)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Outcome()).To(Equal(runner.TimedOut))
+			Expect(res).To(HaveTimedOut())
 			status, known := res.Status()
 			Expect(known).To(BeTrue())
 			Expect(status.Exited()).To(BeTrue())
-			Expect(string(res.Stdout())).To(HaveSuffix("bye\n"))
+			Expect(res).To(HaveStdout(HaveSuffix("bye\n")))
 			Expect(res.SettledAfter()).To(BeNumerically("<", 5*time.Second))
 		})
 
@@ -119,7 +120,7 @@ var _ = Describe("Contained", func() {
 			cmd.Timeout, cmd.Grace = 2*time.Second, 300*time.Millisecond
 			res, err := runner.Run(ctx, runner.Contained{}, cmd)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Outcome()).To(Equal(runner.TimedOut))
+			Expect(res).To(HaveTimedOut())
 			status, _ := res.Status()
 			Expect(status.Signal).To(Equal(syscall.SIGKILL))
 			Expect(res.SettledAfter()).To(BeNumerically(">=", cmd.Timeout+cmd.Grace))
@@ -131,12 +132,12 @@ var _ = Describe("Contained", func() {
 			cmd.Timeout, cmd.IdleTimeout, cmd.Grace = 1<<63-1, 1<<63-1, 1<<63-1
 			res, err := runner.Run(ctx, runner.Contained{}, cmd)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+			Expect(res).To(HaveSucceeded())
 			cmd = fixture("sleep")
 			cmd.Timeout = time.Nanosecond
 			res, err = runner.Run(ctx, runner.Contained{}, cmd)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Outcome()).To(Equal(runner.TimedOut))
+			Expect(res).To(HaveTimedOut())
 		})
 	})
 
@@ -151,10 +152,10 @@ var _ = Describe("Contained", func() {
 			took := time.Since(began)
 			Expect(err).NotTo(HaveOccurred())
 			AddReportEntry("exit 0 with a pipe held, timeout 5 s", fmt.Sprintf("returned after %s", took.Round(time.Millisecond)))
-			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+			Expect(res).To(HaveSucceeded())
 			Expect(res.PipesHeld()).To(BeTrue())
-			Expect(res.StdoutTruncated()).To(BeFalse())
-			Expect(string(res.Stdout())).To(HavePrefix("ready "))
+			Expect(res).NotTo(HaveTruncated(runner.Stdout))
+			Expect(res).To(HaveStdout(HavePrefix("ready ")))
 			Expect(took).To(BeNumerically("<", 2*time.Second))
 			Expect(find()).To(BeEmpty())
 		})
@@ -178,10 +179,10 @@ var _ = Describe("Contained", func() {
 			res, err := runner.Run(ctx, r, cmd)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(find()).NotTo(BeEmpty(), "nobody escaped")
-			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+			Expect(res).To(HaveSucceeded())
 			Expect(res.PipesHeld()).To(BeTrue())
-			Expect(res.StdoutTruncated()).To(BeFalse())
-			Expect(string(res.Stdout())).To(HavePrefix("ready "))
+			Expect(res).NotTo(HaveTruncated(runner.Stdout))
+			Expect(res).To(HaveStdout(HavePrefix("ready ")))
 			Expect(res.SettledAfter()).To(BeNumerically("<", 2*time.Second))
 			suite.EndAll(find)
 		})
@@ -197,8 +198,8 @@ var _ = Describe("Contained", func() {
 			res, err := runner.Run(ctx, r, cmd)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(res.PipesHeld()).To(BeTrue(), "nobody escaped")
-			Expect(res.Outcome()).To(Equal(runner.Exited(0)))
-			Expect(string(res.Stdout())).To(Equal("first\n"))
+			Expect(res).To(HaveSucceeded())
+			Expect(res).To(HaveStdout("first\n"))
 			Expect(res.SettledAfter()).To(BeNumerically("<", 5*time.Second))
 			suite.EndAll(find)
 		})
@@ -227,8 +228,8 @@ var _ = Describe("Contained", func() {
 	It("does not take the end of the streams for the end of the child", func(ctx SpecContext) {
 		res, err := runner.Run(ctx, runner.Contained{}, fixture("earlyclose", "300ms"))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.Exited(0)))
-		Expect(res.Duration()).To(BeNumerically(">=", 300*time.Millisecond))
+		Expect(res).To(HaveSucceeded())
+		Expect(res).To(HaveDuration(BeNumerically(">=", 300*time.Millisecond)))
 	})
 
 	It("ends the tree when its output passes the cap, and keeps the cap", func(ctx SpecContext) {
@@ -236,7 +237,7 @@ var _ = Describe("Contained", func() {
 		cmd.Output.Stdout.MaxBytes = 1 << 20
 		res, err := runner.Run(ctx, runner.Contained{}, cmd)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.Overflowed))
+		Expect(res).To(HaveOverflowed())
 		Expect(res.Stdout()).To(HaveLen(1 << 20))
 		Expect(res.StdoutTotal()).To(And(BeNumerically(">", 1<<20), BeNumerically("<", 1<<30)))
 		Expect(res.Check()).To(MatchError(ContainSubstring("1048576 bytes on stdout")))
@@ -248,7 +249,7 @@ var _ = Describe("Contained", func() {
 			cmd.Output.Stdout.MaxBytes = 9
 			res, err := runner.Run(ctx, runner.Contained{}, cmd)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Outcome()).To(Equal(runner.Overflowed))
+			Expect(res).To(HaveOverflowed())
 		}
 	})
 
@@ -295,9 +296,9 @@ var _ = Describe("Contained", func() {
 		cmd.Output.Stdout.Tee = teeFunc(func([]byte) { <-release })
 		res, err := runner.Run(ctx, runner.Contained{}, cmd)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.TimedOut))
-		Expect(string(res.Stdout())).To(Equal("one\ntwo\n"))
-		Expect(res.StdoutTruncated()).To(BeFalse())
+		Expect(res).To(HaveTimedOut())
+		Expect(res).To(HaveStdout("one\ntwo\n"))
+		Expect(res).NotTo(HaveTruncated(runner.Stdout))
 		Expect(res.TeeErr()).To(HaveOccurred())
 		Expect(res.SettledAfter()).To(BeNumerically("<", 1600*time.Millisecond))
 	})
@@ -319,7 +320,7 @@ var _ = Describe("Contained", func() {
 			short.Timeout = 100 * time.Millisecond
 			res, err := runner.Run(ctx, r, short)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Outcome()).To(Equal(runner.TimedOut))
+			Expect(res).To(HaveTimedOut())
 			_, over := long.Result()
 			Expect(over).To(BeFalse())
 			Expect(long.Close()).To(Succeed())
@@ -332,7 +333,7 @@ var _ = Describe("Contained", func() {
 			Expect(group.Kill()).To(Succeed())
 			res, err := p.Wait(ctx)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Outcome()).To(Equal(runner.Signalled(syscall.SIGKILL)))
+			Expect(res).To(BeSignaled(syscall.SIGKILL))
 			Expect(runner.Probe(ctx, r, fixture("exit", "1"))).To(BeFalse())
 		})
 
@@ -392,7 +393,7 @@ var _ = Describe("Contained", func() {
 		res, err := runner.Run(run, runner.Contained{}, cmd)
 		Expect(err).To(MatchError(runner.ErrCancelled))
 		Expect(err).To(MatchError(cause))
-		Expect(string(res.Stdout())).To(HavePrefix("ready "))
+		Expect(res).To(HaveStdout(HavePrefix("ready ")))
 		if res.Teardown().Guarantees.Has(contain.KillTree) {
 			Expect(find()).To(BeEmpty())
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fake"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 	"github.com/boombox-go/boombox/runner/runnertest"
 )
@@ -95,21 +96,21 @@ func rows() map[string]row {
 			shown: func(ctx SpecContext, set func(*runner.Cmd)) {
 				cmd := fixture("cat")
 				cmd.Stdin = runner.StdinString("four")
-				Expect(string(outcomeOf(ctx, cmd, set).Stdout())).To(Equal("fo"))
+				Expect(outcomeOf(ctx, cmd, set)).To(HaveStdout("fo"))
 			},
 			fake: honoured("Head keeps the beginning and counts the rest"), cassette: honoured("Head keeps the beginning and counts the rest"),
 		},
 		"Timeout": {
 			set: func(c *runner.Cmd) { c.Timeout = 300 * time.Millisecond },
 			shown: func(ctx SpecContext, set func(*runner.Cmd)) {
-				Expect(outcomeOf(ctx, fixture("sleep"), set).Outcome()).To(Equal(runner.TimedOut))
+				Expect(outcomeOf(ctx, fixture("sleep"), set)).To(HaveTimedOut())
 			},
 			fake: honoured("the command's timeout ends it, and is data"), cassette: honoured("the command's timeout ends it, and is data"),
 		},
 		"IdleTimeout": {
 			set: func(c *runner.Cmd) { c.IdleTimeout = 300 * time.Millisecond },
 			shown: func(ctx SpecContext, set func(*runner.Cmd)) {
-				Expect(outcomeOf(ctx, fixture("sleep"), set).Outcome()).To(Equal(runner.IdleTimedOut))
+				Expect(outcomeOf(ctx, fixture("sleep"), set)).To(HaveOutcome(runner.IdleTimedOut))
 			},
 			fake: honoured("the command's idle timeout ends it, and is another thing"), cassette: honoured("the command's idle timeout ends it, and is another thing"),
 		},

@@ -16,6 +16,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/contain"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -121,7 +122,7 @@ func TestFollowers(t *testing.T) {
 				g.Expect(took).To(BeZero())
 			} else {
 				g.Expect(took).To(Equal(time.Minute))
-				g.Expect(res.Outcome()).To(Equal(runner.TimedOut))
+				g.Expect(res).To(HaveTimedOut())
 			}
 			g.Expect(res.StdoutTotal()).To(BeEquivalentTo(100 * len(row)))
 			for range 99 {
@@ -151,8 +152,8 @@ func TestFollowers(t *testing.T) {
 			}
 		}
 		res, _ := settled(p)
-		g.Expect(res.Outcome()).To(Equal(runner.IdleTimedOut), "while it reads and nothing comes, the child is idle")
-		g.Expect(res.Duration()).To(BeNumerically(">=", time.Hour))
+		g.Expect(res).To(HaveOutcome(runner.IdleTimedOut), "while it reads and nothing comes, the child is idle")
+		g.Expect(res).To(HaveDuration(BeNumerically(">=", time.Hour)))
 	})
 	onFakeClock(t, "many readers each have all of it, whenever they come", func(g *WithT) {
 		b := newStub()
@@ -225,8 +226,8 @@ func TestFollowers(t *testing.T) {
 			stop()
 			b.finish(contain.ExitStatus{})
 			res, _ := settled(p)
-			g.Expect(res.Stdout()).To(BeEmpty())
-			g.Expect(res.StdoutTruncated()).To(BeTrue())
+			g.Expect(res).To(HaveStdout(""))
+			g.Expect(res).To(HaveTruncated(runner.Stdout))
 		}
 	})
 	onFakeClock(t, "with Tail a late reader hears how much is gone, and its end is not written over", func(g *WithT) {
@@ -288,7 +289,7 @@ var _ = Describe("the lines of a real child", func() {
 		}
 		res, err := p.Wait(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+		Expect(res).To(HaveSucceeded())
 		Expect(res.StdoutTotal()).To(BeEquivalentTo(size))
 	}, NodeTimeout(time.Minute))
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -104,7 +105,7 @@ var _ = Describe("an untrusted program", Label("limits"), func() {
 		if g, newErr := contain.New(contain.Options{Require: needs}); newErr == nil {
 			Expect(g.Close()).To(Succeed())
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Success()).To(BeTrue())
+			Expect(res).To(HaveSucceeded())
 			Expect(res.Evidence().Limits).To(HaveLen(3))
 			Expect(res.Teardown().Guarantees.Has(needs)).To(BeTrue())
 			return

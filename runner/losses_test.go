@@ -16,6 +16,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/contain"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -51,8 +52,8 @@ func TestNothingIsLost(t *testing.T) {
 		p := runner.Attach(runner.Command("x"), failingOut{b, failingReader{strings.NewReader(said), syscall.EIO}}, time.Now())
 		b.finish(contain.ExitStatus{})
 		res, _ := settled(p)
-		g.Expect(string(res.Stdout())).To(Equal(said))
-		g.Expect(res.StdoutTruncated()).To(BeTrue(), "nobody knows what came after")
+		g.Expect(res).To(HaveStdout(said))
+		g.Expect(res).To(HaveTruncated(runner.Stdout), "nobody knows what came after")
 		g.Expect(allLines(p)).To(Equal([]runner.Line{{Text: "whole", End: "\n"}, {Text: "half \xe6\x97"}}))
 	})
 	onFakeClock(t, "lines end with the run, although somebody outside the tree holds the pipe", func(g *WithT) {
@@ -63,7 +64,7 @@ func TestNothingIsLost(t *testing.T) {
 		b.exit(contain.ExitStatus{Code: 3})
 		g.Expect(allLines(p)).To(Equal([]runner.Line{{Text: "last"}}))
 		res, _ := settled(p)
-		g.Expect(res.Outcome()).To(Equal(runner.Exited(3)))
+		g.Expect(res).To(HaveExited(3))
 		g.Expect(res.PipesHeld()).To(BeTrue())
 	})
 	onFakeClock(t, "a reader that takes all at once does not evade the cap", func(g *WithT) {
@@ -79,7 +80,7 @@ func TestNothingIsLost(t *testing.T) {
 			g.Expect(line.Text).To(Equal("abc"))
 		}
 		res, _ := settled(p)
-		g.Expect(res.Outcome()).To(Equal(runner.Overflowed))
+		g.Expect(res).To(HaveOverflowed())
 	})
 	onFakeClock(t, "closing a run in its grace, or when it times out, ends the tree once and waits for that", func(g *WithT) {
 		b := newStub()
@@ -92,7 +93,7 @@ func TestNothingIsLost(t *testing.T) {
 		g.Expect(b.kills).To(Equal(1))
 		g.Expect(b.terminated).To(HaveLen(1))
 		res, _ := p.Result()
-		g.Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		g.Expect(res).To(HaveTimedOut())
 		g.Expect(res.SettledAfter()).To(Equal(time.Second + time.Minute))
 	})
 	onFakeClock(t, "an end that a wait for a line saw first is no timeout", func(g *WithT) {
@@ -106,7 +107,7 @@ func TestNothingIsLost(t *testing.T) {
 		g.Expect(ok).To(BeTrue())
 		g.Expect(notReady.Outcome).To(Equal(runner.Exited(0)))
 		res, _ := settled(p)
-		g.Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+		g.Expect(res).To(HaveSucceeded())
 	})
 	onFakeClock(t, "a line that is never redacted whole does not grow beyond its most", func(g *WithT) {
 		b := newStub()
@@ -117,7 +118,7 @@ func TestNothingIsLost(t *testing.T) {
 		b.out.write([]byte("\nshort\n"))
 		b.finish(contain.ExitStatus{})
 		res, _ := settled(p)
-		g.Expect(string(res.Stdout())).To(Equal("\nshort\n"))
+		g.Expect(res).To(HaveStdout("\nshort\n"))
 	})
 }
 
@@ -142,7 +143,7 @@ var _ = Describe("nothing is lost", func() {
 		}
 		res, err := p.Wait(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		Expect(res).To(HaveTimedOut())
 	}, NodeTimeout(time.Minute))
 
 	It("of the end of a child whose grandchild holds the pipe, by a wait for a line", func(ctx SpecContext) {
@@ -170,15 +171,15 @@ var _ = Describe("the request that begins a grace", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(p.Close()).To(Succeed())
 		res, _ := p.Result()
-		Expect(res.Outcome()).To(Equal(runner.Cancelled))
+		Expect(res).To(HaveBeenCancelled())
 		return res
 	}
 
 	It("is the command's own, SIGTERM by default", func(ctx SpecContext) {
 		res := stopped(ctx, func(c *runner.Cmd) { c.Grace, c.StopSignal = time.Minute, syscall.SIGINT })
-		Expect(string(res.Stdout())).To(Equal("ready\ninterrupted\n"))
+		Expect(res).To(HaveStdout("ready\ninterrupted\n"))
 		res = stopped(ctx, func(c *runner.Cmd) { c.Grace = time.Minute })
-		Expect(string(res.Stdout())).To(Equal("ready\nterminated\n"))
+		Expect(res).To(HaveStdout("ready\nterminated\n"))
 	}, NodeTimeout(time.Minute))
 
 	It("does not come where a cancel has no grace, nor where nobody has one", func(ctx SpecContext) {
@@ -186,7 +187,7 @@ var _ = Describe("the request that begins a grace", func() {
 			func(c *runner.Cmd) { c.Grace, c.CancelGrace = time.Minute, runner.NoGrace },
 			func(*runner.Cmd) {},
 		} {
-			Expect(string(stopped(ctx, configure).Stdout())).To(Equal("ready\n"))
+			Expect(stopped(ctx, configure)).To(HaveStdout("ready\n"))
 		}
 	}, NodeTimeout(time.Minute))
 })

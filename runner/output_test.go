@@ -16,6 +16,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/contain"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 	"github.com/boombox-go/boombox/runner/runnertest"
 )
@@ -61,7 +62,7 @@ var _ = Describe("terminal sequences", func() {
 			b.finish(contain.ExitStatus{})
 			<-p.Settled()
 			res, _ := p.Result()
-			Expect(string(res.Stdout())).To(Equal(stripped([]byte(data.String()))), "seed %d, round %d: %q", seed, round, data.String())
+			Expect(res).To(HaveStdout(stripped([]byte(data.String()))), "seed %d, round %d: %q", seed, round, data.String())
 		}
 	})
 })
@@ -136,8 +137,8 @@ func TestOnlookers(t *testing.T) {
 		b.out.write([]byte("secret\n"))
 		res, took := settled(p)
 		g.Expect(took).To(Equal(1500 * time.Millisecond))
-		g.Expect(string(res.Stdout())).To(Equal("fine\n"))
-		g.Expect(res.StdoutTruncated()).To(BeTrue())
+		g.Expect(res).To(HaveStdout("fine\n"))
+		g.Expect(res).To(HaveTruncated(runner.Stdout))
 		g.Expect(res.TeeErr()).To(HaveOccurred())
 		var lines []string
 		for _, line := range allLines(p) {
@@ -146,7 +147,7 @@ func TestOnlookers(t *testing.T) {
 		g.Expect(lines).To(Equal([]string{"fine"}))
 		close(release)
 		synctest.Wait()
-		g.Expect(string(res.Stdout())).To(Equal("fine\n"))
+		g.Expect(res).To(HaveStdout("fine\n"))
 	})
 	onFakeClock(t, "a stuck handler is abandoned as a stuck tee is, and costs no byte", func(g *WithT) {
 		b := newStub()
@@ -161,8 +162,8 @@ func TestOnlookers(t *testing.T) {
 		b.out.write([]byte("three\n"))
 		res, took := settled(p)
 		g.Expect(took).To(Equal(1500 * time.Millisecond))
-		g.Expect(string(res.Stdout())).To(Equal("one\ntwo\nthree\n"))
-		g.Expect(res.StdoutTruncated()).To(BeFalse())
+		g.Expect(res).To(HaveStdout("one\ntwo\nthree\n"))
+		g.Expect(res).NotTo(HaveTruncated(runner.Stdout))
 		g.Expect(res.TeeErr()).To(HaveOccurred())
 		close(release)
 		synctest.Wait()
@@ -195,7 +196,7 @@ var _ = Describe("an output file", func() {
 		failed, ok := errors.AsType[*runner.FileError](err)
 		Expect(ok).To(BeTrue())
 		Expect(failed.Stream).To(Equal(runner.Stdout))
-		Expect(res.Outcome()).To(Equal(runner.Cancelled))
+		Expect(res).To(HaveBeenCancelled())
 		Expect(find()).To(BeEmpty())
 		Expect(runnertest.Leaks(err, dir)).To(BeEmpty())
 	}, NodeTimeout(time.Minute))
@@ -206,7 +207,7 @@ var _ = Describe("an output file", func() {
 		cmd.Output.Stdout.File = runner.NewFile(filepath.Join(dir, "out"))
 		res, err := runner.Run(ctx, runner.Contained{}, cmd)
 		Expect(err).To(MatchError(runner.ErrFile))
-		Expect(res.Success()).To(BeFalse())
+		Expect(res).NotTo(HaveSucceeded())
 		// The same, told by a run that is over from the start.
 		cmd = runner.Command("x")
 		cmd.Output.Stdout.File = runner.NewFile(filepath.Join(dir, "other"))

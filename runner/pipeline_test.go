@@ -15,6 +15,7 @@ import (
 
 	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/fake"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -44,10 +45,10 @@ var _ = Describe("a pipeline of real children", func() {
 				first := shell("cat; echo first >&2")
 				first.Stdin = runner.StdinString("from us")
 				res := check(ctx, runner.Pipe(first, shell("cat; echo second >&2")))
-				Expect(string(res.Last().Stdout())).To(Equal("from us"))
-				Expect(string(res.Stages()[0].Result.Stderr())).To(Equal("first\n"))
-				Expect(string(res.Stages()[1].Result.Stderr())).To(Equal("second\n"))
-				Expect(res.Stages()[0].Result.Stdout()).To(BeEmpty(), "what is passed on is not captured")
+				Expect(res.Last()).To(HaveStdout("from us"))
+				Expect(res.Stages()[0].Result).To(HaveStderr("first\n"))
+				Expect(res.Stages()[1].Result).To(HaveStderr("second\n"))
+				Expect(res.Stages()[0].Result).To(HaveStdout(""), "what is passed on is not captured")
 			})
 
 			It("carries more than any pipe or buffer holds, byte for byte", func(ctx SpecContext) {
@@ -58,7 +59,7 @@ var _ = Describe("a pipeline of real children", func() {
 			It("blames the culprit, and not the victim of its broken pipe", func(ctx SpecContext) {
 				res := check(ctx, runner.Pipe(fixture("flood"), shell("head -c 1 >/dev/null; exit 3")))
 				Expect(res.Check()).To(MatchError(`runner: stage 2 of 2: "sh" exited 3`))
-				Expect(res.Stages()[0].Result.Outcome()).To(Equal(runner.Signalled(syscall.SIGPIPE)))
+				Expect(res.Stages()[0].Result).To(BeSignaled(syscall.SIGPIPE))
 			})
 
 			It("blames the victim where there is no other, unless it is not checked", func(ctx SpecContext) {
@@ -94,7 +95,7 @@ var _ = Describe("a pipeline of real children", func() {
 			It("lets a reader deal with the rest when its writer has failed", func(ctx SpecContext) {
 				res := check(ctx, runner.Pipe(shell("echo the tail; exit 3"), shell("cat; echo flushed")))
 				Expect(res.Check()).To(MatchError(ContainSubstring("stage 1 of 2")))
-				Expect(string(res.Last().Stdout())).To(Equal("the tail\nflushed\n"))
+				Expect(res.Last()).To(HaveStdout("the tail\nflushed\n"))
 				Expect(res.Stages()[1].TornDown).To(BeFalse())
 			})
 
@@ -116,7 +117,7 @@ var _ = Describe("a pipeline of real children", func() {
 				p.Stages[1].Unchecked = true
 				res := check(ctx, p)
 				Expect(res.Check()).To(Succeed())
-				Expect(res.Last().Outcome()).To(Equal(runner.Exited(9)))
+				Expect(res.Last()).To(HaveExited(9))
 				Expect(p.Output(ctx, r)).To(Equal("kept"))
 			})
 
@@ -136,16 +137,16 @@ var _ = Describe("a pipeline of real children", func() {
 				p.Timeout = time.Second
 				res := check(ctx, p)
 				Expect(res.Check()).To(MatchError(runner.ErrTimedOut))
-				Expect(string(res.Last().Stdout())).To(Equal("so far\n"), "once")
+				Expect(res.Last()).To(HaveStdout("so far\n"), "once")
 				for _, s := range res.Stages() {
-					Expect(s.Result.Outcome()).To(Equal(runner.TimedOut))
+					Expect(s.Result).To(HaveTimedOut())
 				}
 			})
 
 			It("kills a descendant of a stage that holds the pipe to the next", func(ctx SpecContext) {
 				res := check(ctx, runner.Pipe(shell("sleep 20 & echo gone"), shell("cat")))
 				Expect(res.Check()).To(Succeed())
-				Expect(string(res.Last().Stdout())).To(Equal("gone\n"))
+				Expect(res.Last()).To(HaveStdout("gone\n"))
 				Expect(res.Duration()).To(BeNumerically("<", 15*time.Second))
 			})
 
@@ -157,7 +158,7 @@ var _ = Describe("a pipeline of real children", func() {
 				res, err := runner.Pipe(shell("echo ready; sleep 20"), last).Run(run, r)
 				Expect(err).To(And(MatchError(runner.ErrCancelled), MatchError(cause)))
 				for _, s := range res.Stages() {
-					Expect(s.Result.Outcome()).To(Equal(runner.Cancelled))
+					Expect(s.Result).To(HaveBeenCancelled())
 					Expect(s.Result.Teardown().Verified).To(BeTrue())
 				}
 			})
@@ -177,8 +178,8 @@ var _ = Describe("a pipeline of real children", func() {
 				first := shell("printf 0123456789")
 				first.Output.Stdout = runner.Stream{Policy: runner.Head, MaxBytes: 4, Tee: &seen}
 				res := check(ctx, runner.Pipe(first, shell("cat")))
-				Expect(string(res.Last().Stdout())).To(Equal("0123456789"))
-				Expect(string(res.Stages()[0].Result.Stdout())).To(Equal("0123"))
+				Expect(res.Last()).To(HaveStdout("0123456789"))
+				Expect(res.Stages()[0].Result).To(HaveStdout("0123"))
 				Expect(seen.String()).To(Equal("0123456789"))
 				Expect(res.Stages()[0].Result.StdoutPiped()).To(BeFalse())
 			})
@@ -195,8 +196,8 @@ var _ = Describe("a pipeline of real children", func() {
 		p.Stages[0].Unchecked = true
 		res, err := p.Run(ctx, runner.Contained{})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Stages()[0].Result.Outcome()).To(Equal(runner.Signalled(syscall.SIGKILL)))
-		Expect(string(res.Last().Stdout())).To(Equal("x\nalive\n"))
+		Expect(res.Stages()[0].Result).To(BeSignaled(syscall.SIGKILL))
+		Expect(res.Last()).To(HaveStdout("x\nalive\n"))
 	})
 
 	It("says that it does not know what went through a pipe of the system", func(ctx SpecContext) {
@@ -259,14 +260,14 @@ var _ = Describe("a pipeline over doubles", func() {
 			Expect(err).NotTo(HaveOccurred())
 			for _, got := range []*runner.PipelineResult{recorded, replayed} {
 				Expect(got.String()).To(Equal(want.String()), name)
-				Expect(string(got.Last().Stdout())).To(Equal(string(want.Last().Stdout())), name)
+				Expect(got.Last()).To(HaveStdout(string(want.Last().Stdout())), name)
 				if want.Check() == nil {
 					Expect(got.Check()).To(Succeed(), name)
 				} else {
 					Expect(got.Check()).To(MatchError(want.Check().Error()), name)
 				}
 			}
-			Expect(replayed.Last().Replayed()).To(BeTrue())
+			Expect(replayed.Last()).To(HaveBeenReplayed())
 		}
 	})
 

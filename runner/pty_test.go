@@ -15,6 +15,7 @@ import (
 	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fake"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -34,9 +35,9 @@ var _ = Describe("a terminal", func() {
 		res, err := runner.Run(ctx, r, cmd)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(res.Check()).To(Succeed())
-		Expect(res.Stderr()).To(BeEmpty())
+		Expect(res).To(HaveStderr(""))
 		Expect(res.PipesHeld()).To(BeFalse())
-		Expect(res.StdoutTruncated()).To(BeFalse())
+		Expect(res).NotTo(HaveTruncated(runner.Stdout))
 		Expect(res.Teardown().Verified).To(BeTrue())
 		return said(string(res.Stdout()))
 	}
@@ -46,7 +47,7 @@ var _ = Describe("a terminal", func() {
 		Expect(output(ctx, runner.Contained{}, onTerminal(script))).To(Equal([]string{"0", "1", "2", "error"}))
 		res, err := runner.Run(ctx, runner.Contained{}, shell(script))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Stdout()).To(BeEmpty())
+		Expect(res).To(HaveStdout(""))
 	})
 
 	It("has a size, and another when it is resized", func(ctx SpecContext) {
@@ -86,10 +87,10 @@ var _ = Describe("a terminal", func() {
 			res, err := p.Wait(ctx)
 			Expect(err).NotTo(HaveOccurred())
 			if terminal == nil {
-				Expect(string(res.Stdout())).To(Equal("ready\nread\n"))
+				Expect(res).To(HaveStdout("ready\nread\n"))
 			} else {
 				Expect(said(string(res.Stdout()))).To(Equal([]string{"ready", "interrupted"}))
-				Expect(res.Outcome()).To(Equal(runner.Exited(7)))
+				Expect(res).To(HaveExited(7))
 			}
 		}
 	})
@@ -141,7 +142,7 @@ var _ = Describe("a terminal", func() {
 		cmd.Timeout = 200 * time.Millisecond
 		res, err := runner.Run(ctx, runner.Contained{}, cmd)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		Expect(res).To(HaveTimedOut())
 		Expect(res.Teardown().Verified).To(BeTrue())
 	})
 
@@ -198,8 +199,8 @@ var _ = Describe("a terminal", func() {
 			r.On().Reply(fake.After(before), fake.Stdout("out "), fake.Stderr("err "), fake.Stdout("out"))
 			res, err := runner.Run(ctx, r, cmd)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(string(res.Stdout())).To(Equal("out err out"))
-			Expect(res.Stderr()).To(BeEmpty())
+			Expect(res).To(HaveStdout("out err out"))
+			Expect(res).To(HaveStderr(""))
 		}
 		file := filepath.Join(GinkgoT().TempDir(), "terminal.cassette")
 		recorder, err := cassette.NewRecorder(file, runner.Contained{})
@@ -268,7 +269,7 @@ var _ = Describe("a terminal", func() {
 		Expect(p.Kill()).To(Succeed())
 		res, err := p.Wait(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.Signalled(syscall.SIGKILL)))
+		Expect(res).To(BeSignaled(syscall.SIGKILL))
 		Expect(res.PipesHeld()).To(BeFalse())
 	})
 })

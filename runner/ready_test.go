@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/fake"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 	"github.com/boombox-go/boombox/runner/runnertest"
 )
@@ -81,7 +82,7 @@ var _ = Describe("waiting for a real child", func() {
 		}
 		res, err := p.Wait(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.Exited(4)))
+		Expect(res).To(HaveExited(4))
 	}, NodeTimeout(time.Minute))
 
 	It("finds what it left behind when it was over", func(ctx SpecContext) {

@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/fake"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -45,7 +46,7 @@ var _ = Describe("a retry", func() {
 	It("keeps every attempt's error, and matches the last", func(ctx SpecContext) {
 		r := replies(fake.Exit(1), fake.End(runner.TimedOut))
 		res, err := runner.Retry{Attempts: 2, Backoff: atOnce, When: always}.Check(ctx, r, runner.Command("tool"))
-		Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		Expect(res).To(HaveTimedOut())
 		Expect(err).To(MatchError(runner.ErrTimedOut))
 		Expect(err).To(MatchError(`runner: "tool" failed 2 times: runner: "tool" timed out`))
 		failed, ok := errors.AsType[*runner.RetryError](err)
@@ -147,7 +148,7 @@ func TestRetryWaits(t *testing.T) {
 		res, err := retry.Check(ctx, r, runner.Command("tool"))
 		g.Expect(time.Since(began)).To(Equal(time.Minute))
 		g.Expect(err).To(And(MatchError(runner.ErrCancelled), MatchError(cause)))
-		g.Expect(res.Outcome()).To(Equal(runner.Exited(1)), "the last Result is there still")
+		g.Expect(res).To(HaveExited(1), "the last Result is there still")
 		failed, _ := errors.AsType[*runner.RetryError](err)
 		g.Expect(failed.Attempts).To(HaveLen(1))
 	})

@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/contain"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 	"github.com/boombox-go/boombox/runner/runnertest"
 )
@@ -165,7 +166,7 @@ var _ = Describe("errors", func() {
 			}
 			exit, ok := errors.AsType[*runner.ExitError](err)
 			Expect(ok).To(BeTrue())
-			Expect(exit.Result().Outcome()).To(Equal(o))
+			Expect(exit.Result()).To(HaveOutcome(o))
 		},
 		Entry("exit", runner.Exited(3), nil, "exited 3"),
 		Entry("signal", runner.Signalled(syscall.SIGKILL), nil, "was ended by SIGKILL (9)"),

@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -97,7 +98,7 @@ var _ = Describe("Stdin", func() {
 		cmd.Timeout = 200 * time.Millisecond
 		res, err := runner.Run(ctx, runner.Contained{}, cmd)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		Expect(res).To(HaveTimedOut())
 		Expect(res.SettledAfter()).To(BeNumerically("<", 1200*time.Millisecond))
 	})
 
@@ -106,7 +107,7 @@ var _ = Describe("Stdin", func() {
 		defer w.Close()
 		res, err := runner.Run(ctx, runner.Contained{}, feed(fixture("exit", "4"), runner.StdinStream(r)))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.Exited(4)))
+		Expect(res).To(HaveExited(4))
 	})
 
 	Describe("a reader that breaks", func() {
@@ -120,8 +121,8 @@ var _ = Describe("Stdin", func() {
 				cmd := feed(fixture("cat"), runner.StdinStream(reader()))
 				res, err := runner.Run(ctx, runner.Contained{}, cmd)
 				Expect(err).NotTo(HaveOccurred())
-				Expect(res.Outcome()).To(Equal(runner.Exited(0)))
-				Expect(string(res.Stdout())).To(Equal("begun"))
+				Expect(res).To(HaveSucceeded())
+				Expect(res).To(HaveStdout("begun"))
 				Expect(res.StdinErr()).To(MatchError(broken))
 				Expect(res.Check()).To(And(MatchError(runner.ErrUnsuccessful), MatchError(broken)))
 			})
@@ -129,7 +130,7 @@ var _ = Describe("Stdin", func() {
 				cmd := feed(shell("cat; exit 3"), runner.StdinStream(reader()))
 				res, err := runner.Run(ctx, runner.Contained{}, cmd)
 				Expect(err).NotTo(HaveOccurred())
-				Expect(res.Outcome()).To(Equal(runner.Exited(3)))
+				Expect(res).To(HaveExited(3))
 				Expect(res.StdinErr()).NotTo(HaveOccurred())
 			})
 		}

@@ -14,6 +14,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/contain"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -45,7 +46,7 @@ var _ = Describe("StdinPipe", func() {
 			Expect(p.Stdin().Close()).To(Succeed())
 			res, err := p.Wait(ctx)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(string(res.Stdout())).To(Equal(text))
+			Expect(res).To(HaveStdout(text))
 		}
 	})
 
@@ -91,7 +92,7 @@ var _ = Describe("StdinPipe", func() {
 		Expect(flood(p.Stdin())).To(MatchError(io.ErrClosedPipe))
 		res, err := p.Wait(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		Expect(res).To(HaveTimedOut())
 	})
 
 	It("lets go of a blocked writer when it is closed", func(ctx SpecContext) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fake"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -36,7 +37,7 @@ func TestSupervisor(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		res, err := s.Wait(ctx)
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(res.Success()).To(BeTrue())
+		g.Expect(res).To(HaveSucceeded())
 		g.Expect(time.Since(began)).To(Equal(3 * time.Second))
 		g.Expect(s.Status().Restarts).To(Equal(2))
 		g.Expect(s.Status().State).To(Equal(runner.SupervisorOver))
@@ -57,7 +58,7 @@ func TestSupervisor(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		res, err := s.Wait(ctx)
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(res.Outcome()).To(Equal(runner.Exited(1)))
+		g.Expect(res).To(HaveExited(1))
 	})
 	onFakeClock(t, "ends with a typed error when the restarts come too fast", func(g *WithT) {
 		r := fake.New()
@@ -65,7 +66,7 @@ func TestSupervisor(t *testing.T) {
 		s, err := runner.Supervisor{MaxRestarts: 3, Window: time.Hour, Backoff: exactly(time.Second)}.Start(ctx, r, tool())
 		g.Expect(err).NotTo(HaveOccurred())
 		res, err := s.Wait(ctx)
-		g.Expect(res.Outcome()).To(Equal(runner.Exited(1)))
+		g.Expect(res).To(HaveExited(1))
 		g.Expect(err).To(And(MatchError(runner.ErrStorm), MatchError(runner.ErrUnsuccessful)))
 		g.Expect(err).To(MatchError(`runner: "tool" was restarted 3 times within 1h0m0s, and ended again: runner: "tool" exited 1`))
 		g.Expect(r.Calls()).To(HaveLen(4))
@@ -101,7 +102,7 @@ func TestSupervisor(t *testing.T) {
 		began := time.Now()
 		res, err := s.Stop(ctx)
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(res.Outcome()).To(Equal(runner.Exited(1)))
+		g.Expect(res).To(HaveExited(1))
 		g.Expect(time.Since(began)).To(BeZero())
 	})
 	onFakeClock(t, "ends with its context, and says so", func(g *WithT) {
@@ -131,7 +132,7 @@ func TestSupervisor(t *testing.T) {
 		g.Expect(err).NotTo(HaveOccurred())
 		res, err := s.Wait(ctx)
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(res.Success()).To(BeTrue())
+		g.Expect(res).To(HaveSucceeded())
 	})
 	onFakeClock(t, "does not restart beside a tree that could not be ended", func(g *WithT) {
 		drain := &contain.DrainError{Survivors: []contain.Member{{PID: 42, State: 'D'}}}
@@ -178,7 +179,7 @@ func TestSupervisor(t *testing.T) {
 		time.Sleep(2*time.Minute + 2*time.Second)
 		now := s.Status()
 		g.Expect(now.Restarts).To(Equal(1))
-		g.Expect(now.Last.Outcome()).To(Equal(runner.Cancelled))
+		g.Expect(now.Last).To(HaveBeenCancelled())
 		g.Expect(now.Err).To(MatchError(runner.ErrUnhealthy))
 		g.Expect(now.Process).NotTo(BeIdenticalTo(first))
 		time.Sleep(time.Hour)
@@ -198,7 +199,7 @@ func TestSupervisor(t *testing.T) {
 		res, err := s.Wait(ctx)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(res.Stdout()).To(HaveLen(64 << 10))
-		g.Expect(string(res.Stdout())).To(HaveSuffix("the end"))
+		g.Expect(res).To(HaveStdout(HaveSuffix("the end")))
 	})
 }
 
@@ -247,7 +248,7 @@ var _ = Describe("a supervisor", func() {
 		}
 		last, err := s.Stop(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(string(last.Stdout())).To(Equal("second\nbye\n"))
+		Expect(last).To(HaveStdout("second\nbye\n"))
 		Expect(s.Status().State).To(Equal(runner.SupervisorOver))
 		Expect(s.Done()).To(BeClosed())
 	}, NodeTimeout(2*time.Minute))
