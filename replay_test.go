@@ -13,7 +13,7 @@ import (
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/internal/suite"
-	"github.com/boombox-go/boombox/matchers"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -62,7 +62,7 @@ var _ = Describe("a session of real children, recorded and replayed", Label("rep
 		argv := fixtures.Argv("hog", "32")
 		hog := runner.Command(argv[0], argv[1:]...)
 		hog.Limits = contain.Limits{Memory: 16 << 20}
-		hit := And(matchers.EnforceLimit(contain.LimitMemory), matchers.HaveHitLimit(contain.LimitMemory), matchers.BeSignaled(syscall.SIGKILL))
+		hit := And(EnforceLimit(contain.LimitMemory), HaveHitLimit(contain.LimitMemory), BeSignaled(syscall.SIGKILL))
 
 		rec, err := cassette.NewRecorder(path, runner.Contained{})
 		Expect(err).NotTo(HaveOccurred())
@@ -77,7 +77,7 @@ var _ = Describe("a session of real children, recorded and replayed", Label("rep
 			Expect(err).NotTo(HaveOccurred())
 			replayed := play(ctx, player, []*runner.Cmd{hog})[0]
 			Expect(replayed).To(HaveBeenReplayed())
-			Expect(replayed).To(And(hit, Not(matchers.EnforceLimit(contain.LimitProcesses))))
+			Expect(replayed).To(And(hit, Not(EnforceLimit(contain.LimitProcesses))))
 			Expect(player.Close()).To(Succeed())
 		}
 	})
