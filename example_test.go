@@ -25,7 +25,7 @@ func Example() {
 		return
 	}
 	if !res.Success() {
-		fmt.Println(res.Outcome()) // exited 128, signalled 9, timed_out, overflowed, ...
+		fmt.Println(res.Outcome()) // exited 128, signalled SIGKILL, timed_out, overflowed, ...
 		return
 	}
 	fmt.Printf("%s", res.Stdout())

@@ -3,6 +3,8 @@ package runner
 import (
 	"fmt"
 	"syscall"
+
+	"github.com/boombox-go/boombox/internal/signame"
 )
 
 // OutcomeKind is the event that decided a run.
@@ -69,13 +71,14 @@ func (o Outcome) ExitCode() (int, bool) { return o.code, o.kind == KindExited }
 // Signal is the signal of a run that was signalled, and false for every other outcome: there is no 128+n.
 func (o Outcome) Signal() (syscall.Signal, bool) { return o.signal, o.kind == KindSignalled }
 
-// String is the outcome in words, such as "exited 3" or "timed_out".
+// String is the outcome in words, such as "exited 3", "signalled SIGKILL" or "timed_out". A signal without a name, as the
+// real-time ones, shows its number.
 func (o Outcome) String() string {
 	switch o.kind {
 	case KindExited:
 		return fmt.Sprintf("exited %d", o.code)
 	case KindSignalled:
-		return fmt.Sprintf("signalled %d", int(o.signal))
+		return "signalled " + signame.Of(o.signal)
 	default:
 		return o.kind.String()
 	}

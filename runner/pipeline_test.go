@@ -324,7 +324,7 @@ func TestPipelineInTime(t *testing.T) {
 		res, err := runner.Pipe(runner.Command("pending"), runner.Command("fails")).Run(context.Background(), r)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(res.Duration()).To(Equal(time.Minute))
-		g.Expect(res.String()).To(Equal(`"pending" signalled 13 | "fails" exited 1`))
+		g.Expect(res.String()).To(Equal(`"pending" signalled SIGPIPE | "fails" exited 1`))
 	})
 	onFakeClock(t, "a double that ends before its writer leaves the writer alone", func(g *WithT) {
 		r, _ := pipe()

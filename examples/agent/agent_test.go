@@ -29,7 +29,7 @@ func TestAnswers(t *testing.T) {
 		{"too long", []fake.Reply{fake.Timeout()}, "lint: killed after 30s\n"},
 		{"too much memory", []fake.Reply{fake.Scripted(fake.Script{Outcome: runner.Signalled(9), Teardown: runner.Teardown{
 			Evidence: contain.Evidence{Limits: []contain.LimitEvidence{{Kind: contain.LimitMemory, Tripped: contain.HasTripped}}},
-		}})}, "lint: signalled 9, and it hit its limit of memory\n"},
+		}})}, "lint: signalled SIGKILL, and it hit its limit of memory\n"},
 		{"a flood", []fake.Reply{fake.Stdout(strings.Repeat("x", 5000))},
 			"lint: exited 0\n" + strings.Repeat("x", 4096) + "\n(only the end of its output is shown)"},
 	} {
