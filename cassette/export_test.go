@@ -81,6 +81,24 @@ func File(samples []Sample, opts ...Option) []byte {
 	return append(file, trailerOf(len(samples), sum[:])...)
 }
 
+// TapeOf is the tape of some samples, with the side files that a recorder would make of them.
+func TapeOf(samples ...Sample) *Tape {
+	side, file := sideFiles{}, []byte("cassette 1\n")
+	for _, s := range samples {
+		file = s.draft().append(file, translator{}, side)
+	}
+	sum := sha256.Sum256(file)
+	p, err := parse(append(file, trailerOf(len(samples), sum[:])...), defaultLimits, mustFit)
+	if err != nil {
+		panic(err)
+	}
+	p.side = side
+	if err := p.attach("", defaultLimits); err != nil {
+		panic(err)
+	}
+	return newTape(p)
+}
+
 // Quoted, Unquote and Base64Lines are the codecs of single lines.
 func Quoted(data []byte) []byte { return append(appendEscaped([]byte{'"'}, data), '"') }
 

@@ -108,7 +108,11 @@ func lintSide(p *parsed, path string) (list []Problem) {
 		list = append(list, Problem{Text: "the folder of the side files cannot be looked at"})
 	}
 	for _, orphan := range orphans {
-		list = append(list, Problem{Text: "the side file " + plaintext.Bounded(filepath.Base(orphan), 80) + " is used by no run: boombox prune removes it"})
+		text := "the side file %s is used by no run: boombox prune removes it"
+		if filepath.Dir(orphan) != sideDir(path) {
+			text = "a recording goes on, or one that was cut short left %s: boombox prune removes it"
+		}
+		list = append(list, Problem{Text: fmt.Sprintf(text, plaintext.Bounded(filepath.Base(orphan), 80))})
 	}
 	return list
 }

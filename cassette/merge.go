@@ -30,7 +30,59 @@ func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 // changed, added or removed is as that side has it; arrival times alone are no change, and ours stay. What theirs added stands behind
 // the run that it stands behind there. Both changing a run in different ways is a [*ConflictError].
 func Merge(base, ours, theirs *Tape) (*Tape, error) {
-	b, o, t := base.state(), ours.state(), theirs.state()
+	p, err := merge(base.state(), ours.state(), theirs.state())
+	if err != nil {
+		return nil, err
+	}
+	return newTape(p), nil
+}
+
+// MergeFiles is [Merge] for the contents of three files whose side files are not at hand, as they are not for a merge driver of git: it has
+// three temporary files, and theirs may be on no disk at all. Two side files are the same when their digests are. git merges the side files
+// themselves, as it does any files that one side adds or removes; where that would remove one that the result has, it is a
+// [*ConflictError].
+func MergeFiles(base, ours, theirs []byte) ([]byte, error) {
+	var sides [3]*parsed
+	for i, data := range [][]byte{base, ours, theirs} {
+		p, err := parse(bytes.Clone(data), defaultLimits, mustFit)
+		if err != nil {
+			return nil, err
+		}
+		p.standIn()
+		sides[i] = p
+	}
+	b, o, t := sides[0], sides[1], sides[2]
+	p, err := merge(b, o, t)
+	if err != nil {
+		return nil, err
+	}
+	inOurs, inTheirs := o.usedSide(), t.usedSide()
+	var removed []string
+	for i := range p.runs {
+		p.runs[i].eachSide(func(name string, _ int) {
+			if slices.Contains(b.usedSide(), name) && !(slices.Contains(inOurs, name) && slices.Contains(inTheirs, name)) {
+				removed = append(removed, describePlace(p, i)+" of the result, whose side file "+name[:12]+"... one side removes")
+			}
+		})
+	}
+	if len(removed) > 0 {
+		return nil, &ConflictError{Runs: removed}
+	}
+	return p.marshal(), nil
+}
+
+// standIn gives each side file its name for a content: it is as unique.
+func (p *parsed) standIn() {
+	p.side = sideFiles{}
+	for i := range p.runs {
+		p.runs[i].attach(func(name string, _ int) ([]byte, string) {
+			p.side[name] = []byte(name)
+			return p.side[name], ""
+		})
+	}
+}
+
+func merge(b, o, t *parsed) (*parsed, error) {
 	inOurs, inTheirs := pair(b, o), pair(b, t)
 	var conflicts []string
 	conflict := func(p *parsed, i int) { conflicts = append(conflicts, describePlace(p, i)) }
@@ -108,7 +160,7 @@ func Merge(base, ours, theirs *Tape) (*Tape, error) {
 		return nil, err
 	}
 	p.trimSide()
-	return newTape(p), nil
+	return p, nil
 }
 
 // pair finds for each run of base the one in p of the same key, -1 for none.

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -67,6 +68,41 @@ var _ = Describe("Saving", func() {
 		Expect(torn).To(BeNumerically(">", 0), "the kills come at instants that matter")
 	})
 
+	It("never loses a side file to a kill at any instant, and lint and prune know what stays", Label("live"), func(ctx context.Context) {
+		path := tempFile()
+		Expect(bulkyTape(1).Save(path)).To(Succeed())
+		torn, left := killSavers(ctx, "side", path)
+		Expect(torn).To(BeZero())
+		AddReportEntry("files seen after a kill", left)
+
+		By("and is as if nothing had been, once that is removed")
+		Expect(cassette.RemoveOrphans(path)).To(Succeed())
+		Expect(cassette.LintAt([]byte(contents(path)), path)).To(BeEmpty())
+		Expect(names(filepath.Dir(path))).To(ConsistOf("x.cassette", "x.blobs"))
+		Expect(names(sideDir(path))).To(HaveLen(3))
+	})
+
+	It("would lose side files, written behind the cassette", Label("live"), func(ctx context.Context) {
+		path := tempFile()
+		Expect(bulkyTape(1).Save(path)).To(Succeed())
+		torn, _ := killSavers(ctx, "cassette-first", path)
+		Expect(torn).To(BeNumerically(">", 0), "the kills come at instants that matter")
+	})
+
+	It("does not take the lock of somebody who records for a leftover", func(ctx context.Context) {
+		path := tempFile()
+		rec, err := cassette.NewRecorder(path, nil)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(cassette.RemoveOrphans(path)).To(MatchError(cassette.ErrLocked))
+		_, orphaned, err := cassette.SideFiles(path)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(orphaned).To(ConsistOf(HaveSuffix(".x.cassette.lock")))
+		Expect(rec.Save()).To(Succeed())
+		Expect(rec.Close()).To(Succeed())
+		Expect(cassette.RemoveOrphans(path)).To(Succeed())
+		Expect(names(filepath.Dir(path))).To(Equal([]string{"x.cassette"}))
+	})
+
 	It("names the process that holds the lock", func(ctx context.Context) {
 		path := tempFile()
 		cmd := startSaver(ctx, "save", path)
@@ -94,10 +130,11 @@ func startSaver(ctx context.Context, how, path string) *exec.Cmd {
 	return cmd
 }
 
-// killSavers kills savers at random instants, and counts the files that are neither of the two that they save.
+// killSavers kills savers at random instants. It counts after how many kills the file was neither of the two that they save, or something that it
+// needs was gone, and wants the rest of what is there to be known for a leftover.
 func killSavers(ctx context.Context, how, path string) (torn int, left map[string]int) {
 	GinkgoHelper()
-	one, two := string(generation(1)), string(generation(2))
+	one, two := string(savers[how].tape(1).Marshal()), string(savers[how].tape(2).Marshal())
 	rnd := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 11))
 	rounds := 30
 	if os.Getenv("BOOMBOX_LONG") == "1" {
@@ -110,10 +147,28 @@ func killSavers(ctx context.Context, how, path string) (torn int, left map[strin
 		<-time.After(time.Duration(rnd.IntN(12_000)) * time.Microsecond)
 		Expect(cmd.Process.Kill()).To(Succeed())
 		Expect(cmd.Wait()).To(MatchError("signal: killed"))
-		if content := contents(path); content != one && content != two {
-			torn++
-		}
 		left[strings.Join(names(filepath.Dir(path)), " ")]++
+		content := contents(path)
+		if _, err := cassette.Load(path); err != nil || content != one && content != two {
+			torn++
+			continue
+		}
+		used, orphaned, err := cassette.SideFiles(path)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(append(append([]string{path}, used...), orphaned...)).To(ConsistOf(filesBelow(filepath.Dir(path))))
+		Expect(cassette.LintAt([]byte(content), path)).To(HaveLen(len(orphaned)))
 	}
 	return torn, left
+}
+
+// filesBelow are the files in a directory and in those in it.
+func filesBelow(dir string) (list []string) {
+	GinkgoHelper()
+	Expect(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			list = append(list, path)
+		}
+		return err
+	})).To(Succeed())
+	return list
 }

@@ -236,7 +236,12 @@ func (t *target) saveSide(p *parsed) error {
 		return nil
 	}
 	dir := sideDir(t.path)
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	switch err := os.Mkdir(dir, 0o700); {
+	case err == nil:
+		if err := syncDir(filepath.Dir(dir)); err != nil {
+			return err
+		}
+	case !errors.Is(err, fs.ErrExist):
 		return err
 	}
 	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
@@ -277,28 +282,28 @@ func (t *target) dropSide(old, p *parsed) {
 	_ = os.Remove(sideDir(t.path)) // if nothing is left in it
 }
 
-// SideFiles are the files in the folder of a cassette's side files: those that it uses, and those that it does not, such as a recording that
-// was cut short leaves. A cassette that is not there uses none. Their contents are not looked at.
+// SideFiles are the files in the folder of a cassette's side files: those that it uses, and those that it does not. A cassette that is not
+// there uses none. Their contents are not looked at. Orphaned are also the temporary file and the lock beside the cassette, which a
+// recording that was cut short leaves, and one that goes on has: [RemoveOrphans] tells the two apart.
 func SideFiles(path string) (used, orphaned []string, err error) {
 	entries, err := os.ReadDir(sideDir(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("cassette: %w", err)
 	}
 	var names []string
-	data, err := readFile(path, defaultLimits)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return nil, nil, err
-	default:
-		p, err := parse(data, defaultLimits, unsealed)
-		if err != nil {
-			return nil, nil, at(path, err)
+	if len(entries) > 0 {
+		data, err := readFile(path, defaultLimits)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return nil, nil, err
+		default:
+			p, err := parse(data, defaultLimits, unsealed)
+			if err != nil {
+				return nil, nil, at(path, err)
+			}
+			names = p.usedSide()
 		}
-		names = p.usedSide()
 	}
 	for _, e := range entries {
 		file := filepath.Join(sideDir(path), e.Name())
@@ -308,5 +313,35 @@ func SideFiles(path string) (used, orphaned []string, err error) {
 			orphaned = append(orphaned, file)
 		}
 	}
+	for _, kind := range siblings {
+		file := (&target{path: path}).sibling(kind)
+		if _, err := os.Lstat(file); err == nil {
+			orphaned = append(orphaned, file)
+		}
+	}
 	return used, orphaned, nil
+}
+
+// RemoveOrphans removes what [SideFiles] calls orphaned, and the folder if nothing is left in it. It holds the lock of the cassette
+// meanwhile: what somebody is recording right now is not taken for a leftover, but is a [*LockedError].
+func RemoveOrphans(path string) (err error) {
+	t, err := lockTarget(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.unlock()) }() // which removes the lock
+	_, orphaned, err := SideFiles(t.path)
+	if err != nil {
+		return err
+	}
+	for _, file := range orphaned {
+		if file == t.sibling(siblingLock) {
+			continue
+		}
+		if err := os.Remove(file); err != nil {
+			return fmt.Errorf("cassette: %w", err)
+		}
+	}
+	_ = os.Remove(sideDir(t.path))
+	return nil
 }

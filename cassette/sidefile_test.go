@@ -27,6 +27,9 @@ func noise(seed uint64, size int) []byte {
 	return data
 }
 
+// sideDir is the folder of a cassette's side files.
+func sideDir(path string) string { return strings.TrimSuffix(path, ".cassette") + ".blobs" }
+
 var _ = Describe("A side file", func() {
 	const large = 100 << 10
 	cmd := func() *runner.Cmd { return runner.Command("dump") }
@@ -40,7 +43,7 @@ var _ = Describe("A side file", func() {
 		GinkgoHelper()
 		recordTo(ctx, path, dumper(&out), nil, cmd())
 	}
-	blobs := func(path string) string { return strings.TrimSuffix(path, ".cassette") + ".blobs" }
+	blobs := sideDir
 	only := func(path string) string {
 		GinkgoHelper()
 		list := names(blobs(path))

@@ -37,7 +37,7 @@ func lockTarget(path string) (_ *target, err error) {
 	if err := t.makeDir(filepath.Dir(abs)); err != nil {
 		return nil, fmt.Errorf("cassette: %w", err)
 	}
-	t.lock, err = lockFile(t.sibling("lock"))
+	t.lock, err = lockFile(t.sibling(siblingLock))
 	var locked *LockedError
 	if errors.As(err, &locked) {
 		locked.Path = path
@@ -84,6 +84,14 @@ func (t *target) unmake() {
 	}
 }
 
+// What a recording has beside its target while it goes on.
+const (
+	siblingLock = "lock"
+	siblingTemp = "tmp"
+)
+
+var siblings = []string{siblingLock, siblingTemp}
+
 // sibling is a hidden file beside the target.
 func (t *target) sibling(kind string) string {
 	dir, base := filepath.Split(t.path)
@@ -125,7 +133,7 @@ func (t *target) replace(p *parsed) error {
 		trailer <- last
 	}
 	// The lock makes the name ours: what is there is left from a crash.
-	temp := t.sibling("tmp")
+	temp := t.sibling(siblingTemp)
 	err := writeNew(temp, body, trailer)
 	if err == nil {
 		err = rename(temp, t.path)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -82,6 +83,37 @@ var _ = Describe("Merging", func() {
 		Entry("two changes", "a 1 0,b 1 0", "a 1 0,b 2 0", "a 1 0,b 3 0", "run 2 (line 6), of \"b\""),
 		Entry("changed here, removed there", "a 1 0", "a 2 0", "", "run 1"),
 		Entry("removed here, changed there", "a 1 0", "", "a 2 0", "run 1"),
+	)
+
+	// dumps are runs "NAME SEED", each with a side file of its seed.
+	dumps := func(runs string) []byte {
+		var samples []cassette.Sample
+		for run := range strings.SplitSeq(runs, ",") {
+			var name string
+			var seed uint64
+			if _, err := fmt.Sscan(run, &name, &seed); err == nil {
+				samples = append(samples, cassette.Sample{Argv: []string{name}, Out: noise(seed, 70<<10), Outcome: runner.Exited(0)})
+			}
+		}
+		return cassette.TapeOf(samples...).Marshal()
+	}
+	DescribeTable("needs no side files to tell whether they differ",
+		func(base, ours, theirs, want string) {
+			merged, err := cassette.MergeFiles(dumps(base), dumps(ours), dumps(theirs))
+			if want == "" {
+				Expect(err).To(MatchError(cassette.ErrConflict))
+				return
+			}
+			Expect(err).NotTo(HaveOccurred())
+			Expect(string(merged)).To(Equal(string(dumps(want))))
+		},
+		Entry("nothing", "a 1", "a 1", "a 1", "a 1"),
+		Entry("changes of different runs", "a 1,b 2", "a 3,b 2", "a 1,b 4", "a 3,b 4"),
+		Entry("the same change", "a 1", "a 2", "a 2", "a 2"),
+		Entry("two changes", "a 1", "a 2", "a 3", ""),
+		Entry("one content of two runs, of which one is left", "a 1,b 1", "a 2,b 1", "a 1,b 1", "a 2,b 1"),
+		Entry("a content that is removed here and taken up there", "a 1", "a 2", "a 1,b 1", ""),
+		Entry("a content that is taken up here and removed there", "a 1", "a 1,b 1", "a 2", ""),
 	)
 })
 

@@ -28,7 +28,7 @@ type pruneCmd struct {
 func (*pruneCmd) Help() string {
 	return "First run all tests with " + cassette.EnvIndex + "=FILE (absolute), go test -count=1 ./..., without -run, -short or a " +
 		"focus: a test that did not run opens nothing, and its cassette would seem to belong to none. The status is 1 when " +
-		"there is something to delete; side files that no cassette uses are found as well. An index that is older than a test file below DIR is refused."
+		"there is something to delete; side files that no cassette uses, and what a recording that was cut short left, are found as well. An index that is older than a test file below DIR is refused."
 }
 
 // Run implements the subcommand.
@@ -63,16 +63,13 @@ func (c *pruneCmd) Run() error {
 	if err != nil {
 		return toolError(err)
 	}
-	orphans = append(orphans, sides...)
 	if c.Delete {
-		for _, path := range orphans {
-			if err := os.Remove(path); err != nil {
-				return toolError(err)
-			}
+		if err := remove(orphans, sides); err != nil {
+			return toolError(err)
 		}
-		for _, path := range sides {
-			_ = os.Remove(filepath.Dir(path)) // if nothing is left in it
-		}
+	}
+	for _, s := range sides {
+		orphans = append(orphans, s.files...)
 	}
 	if c.JSON {
 		err = printJSON(map[string]any{"orphans": orphans, "deleted": c.Delete})
@@ -93,15 +90,39 @@ func (c *pruneCmd) Run() error {
 	return findings(!c.Delete && len(orphans) > 0)
 }
 
-// sideOrphans are the side files that belong to none of the cassettes that stay.
-func sideOrphans(dirs []text, cassettes, orphans []string) (list []string, err error) {
+// remove deletes cassettes, and then what belongs to none by the cassette that it is beside.
+func remove(cassettes []string, sides []beside) error {
+	for _, path := range cassettes {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	for _, s := range sides {
+		if err := cassette.RemoveOrphans(s.cassette); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beside are files that a cassette has beside it and has no use for.
+type beside struct {
+	cassette string
+	files    []string
+}
+
+// sideOrphans are the files beside cassettes that belong to none of those that stay.
+func sideOrphans(dirs []text, cassettes, orphans []string) (list []beside, err error) {
 	owners := slices.Clone(cassettes)
 	for _, dir := range dirs {
 		err := filepath.WalkDir(string(dir), func(path string, d fs.DirEntry, err error) error {
-			if name, found := strings.CutSuffix(path, ".blobs"); err == nil && found && d.IsDir() && !slices.Contains(owners, name+".cassette") {
-				owners = append(owners, name+".cassette")
+			if err != nil {
+				return err
 			}
-			return err
+			if owner := besideWhich(path, d.IsDir()); owner != "" && !slices.Contains(owners, owner) {
+				owners = append(owners, owner)
+			}
+			return nil
 		})
 		if err != nil {
 			return nil, err
@@ -112,11 +133,28 @@ func sideOrphans(dirs []text, cassettes, orphans []string) (list []string, err e
 		if err != nil {
 			return nil, err
 		}
-		if list = append(list, orphaned...); slices.Contains(orphans, owner) {
-			list = append(list, used...)
+		if slices.Contains(orphans, owner) {
+			orphaned = append(orphaned, used...)
+		}
+		if len(orphaned) > 0 {
+			list = append(list, beside{owner, orphaned})
 		}
 	}
 	return list, nil
+}
+
+// besideWhich is the cassette that a folder of side files, a lock or a temporary file is of, "" for anything else.
+func besideWhich(path string, isDir bool) string {
+	if name, found := strings.CutSuffix(path, ".blobs"); found && isDir {
+		return name + ".cassette"
+	}
+	dir, base := filepath.Split(path)
+	for _, kind := range []string{".lock", ".tmp"} {
+		if name, found := strings.CutSuffix(base, ".cassette"+kind); found && strings.HasPrefix(name, ".") {
+			return filepath.Join(dir, name[1:]+".cassette")
+		}
+	}
+	return ""
 }
 
 // readIndex reads the paths that were opened, and when the first of them was.

@@ -1,16 +1,21 @@
 package main_test
 
 import (
+	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/cassette"
+	"github.com/boombox-go/boombox/fake"
+	"github.com/boombox-go/boombox/runner"
 )
 
 var _ = Describe("the cassette tools", func() {
@@ -122,29 +127,45 @@ var _ = Describe("the cassette tools", func() {
 		Expect(in("prune", "--index", index, "--delete", ".").Status).To(BeZero())
 		Expect(files(dir)).To(ConsistOf("used.cassette"))
 
+		By("what a recording that was cut short left, too")
+		for _, name := range []string{".used.cassette.tmp", ".gone.cassette.tmp"} {
+			Expect(os.WriteFile(filepath.Join(dir, name), nil, 0o600)).To(Succeed())
+		}
+		Expect(in("lint", "used.cassette")).To(ends(1, "used.cassette: a recording goes on, or one that was cut short left .used.cassette.tmp: boombox prune removes it\n"))
+		Expect(in("prune", "--index", index, ".")).To(ends(1, ".used.cassette.tmp: belongs to no test\n.gone.cassette.tmp: belongs to no test\n"))
+		Expect(in("prune", "--index", index, "--delete", ".").Status).To(BeZero())
+		Expect(files(dir)).To(ConsistOf("used.cassette"))
+
 		Expect(os.WriteFile(index, []byte("\"/elsewhere\"\n"), 0o600)).To(Succeed())
 		Expect(in("prune", "--index", index, "--delete", ".")).To(fails("of other tests"))
 		Expect(files(dir)).To(ConsistOf("used.cassette"))
 	})
 
-	It("merge is a driver that git can use", func() {
+	// gitIn begins a repository in dir, which merges cassettes by the arguments, and returns how to call git there.
+	gitIn := func(driver string) (do func(args ...string) (string, error), must func(args ...string)) {
+		GinkgoHelper()
 		git, err := exec.LookPath("git")
 		if err != nil {
 			Skip("no git to merge with")
 		}
-		do := func(args ...string) (string, error) {
-			cmd := exec.Command(git, append([]string{"-c", "user.name=n", "-c", "user.email=e", "-c", "merge.cassette.driver=" + binary + " merge %O %A %B"}, args...)...)
+		do = func(args ...string) (string, error) {
+			cmd := exec.Command(git, append([]string{"-c", "user.name=n", "-c", "user.email=e", "-c", "merge.cassette.driver=" + binary + " merge " + driver}, args...)...)
 			cmd.Dir = dir
 			out, err := cmd.CombinedOutput()
 			return string(out), err
 		}
-		must := func(args ...string) {
+		must = func(args ...string) {
 			GinkgoHelper()
 			out, err := do(args...)
 			Expect(err).NotTo(HaveOccurred(), out)
 		}
 		must("init", "-q", "-b", "main")
-		Expect(os.WriteFile(filepath.Join(dir, ".gitattributes"), []byte("*.cassette text eol=lf merge=cassette\n"), 0o600)).To(Succeed())
+		Expect(os.WriteFile(filepath.Join(dir, ".gitattributes"), []byte("*.cassette text eol=lf merge=cassette\n**/*.blobs/* -text\n"), 0o600)).To(Succeed())
+		return do, must
+	}
+
+	DescribeTable("merge is a driver that git can use", func(driver string) {
+		do, must := gitIn(driver)
 		commit := func(text string) {
 			write("t.cassette", "cassette 1\n"+text)
 			must("add", ".")
@@ -163,6 +184,61 @@ var _ = Describe("the cassette tools", func() {
 		out, err := do("merge", "-q", "-m", "m", "main")
 		Expect(err).To(HaveOccurred())
 		Expect(out).To(ContainSubstring(`run 1 (line 2), of "a"`))
+	},
+		Entry("with the name of the file", "%O %A %B %P"),
+		Entry("without", "%O %A %B"),
+	)
+
+	// dumps records runs of dump NAME, each with a side file of its seed.
+	dumps := func(seeds map[string]byte) {
+		GinkgoHelper()
+		inner := fake.New()
+		rec, err := cassette.NewRecorder(filepath.Join(dir, "t.cassette"), inner)
+		Expect(err).NotTo(HaveOccurred())
+		defer func() { Expect(rec.Close()).To(Succeed()) }()
+		for _, name := range slices.Sorted(maps.Keys(seeds)) {
+			inner.On("dump", name).Reply(fake.Stdout(large(seeds[name])))
+			_, err := runner.Run(context.Background(), rec, runner.Command("dump", name))
+			Expect(err).NotTo(HaveOccurred())
+		}
+		Expect(rec.Save()).To(Succeed())
+	}
+
+	It("merge leaves side files to git, which has them where no driver finds them", func() {
+		twoSides := func(must func(...string)) {
+			GinkgoHelper()
+			commit := func(seeds map[string]byte) {
+				GinkgoHelper()
+				dumps(seeds)
+				must("add", ".")
+				must("commit", "-q", "-m", "x")
+			}
+			commit(map[string]byte{"a": 1, "b": 2})
+			must("checkout", "-q", "-b", "side")
+			commit(map[string]byte{"a": 1, "b": 3, "c": 4})
+			must("checkout", "-q", "main")
+			commit(map[string]byte{"a": 5, "b": 2})
+		}
+		do, must := gitIn("%O %A %B %P")
+		twoSides(must)
+		must("merge", "-q", "-m", "m", "side")
+		tape, err := cassette.Load(filepath.Join(dir, "t.cassette"))
+		Expect(err).NotTo(HaveOccurred())
+		var seeds []byte
+		for _, run := range tape.Runs() {
+			seeds = append(seeds, run.Stdout()[0])
+		}
+		Expect(seeds).To(Equal([]byte{5, 3, 4}))
+		Expect(in("lint", "t.cassette")).To(ends(0, ""))
+		Expect(do("status", "--porcelain")).To(BeEmpty())
+
+		By("and would fail without the name, which tells it so")
+		dir = GinkgoT().TempDir()
+		do, must = gitIn("%O %A %B")
+		twoSides(must)
+		out, err := do("merge", "-q", "-m", "m", "side")
+		Expect(err).To(HaveOccurred())
+		Expect(out).To(ContainSubstring("side file"))
 	})
 
 	It("export and import speak with others", func() {
@@ -187,3 +263,13 @@ var _ = Describe("the cassette tools", func() {
 		Entry("no index", "missing flags: --index", "prune", "."),
 	)
 })
+
+// large is a content that stands in a side file.
+func large(seed byte) []byte {
+	data := make([]byte, 70<<10)
+	for i := range data {
+		data[i] = byte(i*int(seed)) ^ byte(i>>8)
+	}
+	data[0] = seed
+	return append(data, 0xff)
+}
