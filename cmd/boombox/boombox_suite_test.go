@@ -22,10 +22,13 @@ func TestMain(m *testing.M) { suite.Main(m) }
 
 func TestBoombox(t *testing.T) { suite.Run(t, "boombox") }
 
-// binary is the command under test, built once.
+// binary is the command under test: the one that BOOMBOX_PROGRAM names, or one that is built once.
 var binary string
 
 var _ = BeforeSuite(func() {
+	if binary = os.Getenv("BOOMBOX_PROGRAM"); binary != "" {
+		return
+	}
 	dir := GinkgoT().TempDir()
 	binary = filepath.Join(dir, "boombox")
 	if runtime.GOOS == "windows" {

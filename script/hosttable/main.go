@@ -108,7 +108,7 @@ type line struct {
 	host
 	doctor
 	passed, failed, skipped, seconds int
-	reasons, wrong                   []string
+	reasons, wrong, failures         []string
 }
 
 func main() {
@@ -197,6 +197,8 @@ func read(dir string, h host) (line, error) {
 		switch {
 		case fields[0] == "skip" && len(fields) == 3:
 			l.reasons = append(l.reasons, fields[1]+"x "+fields[2])
+		case fields[0] == "fail":
+			l.failures = append(l.failures, strings.Join(fields[1:], "\t"))
 		case len(fields) == 5:
 			l.passed += number(fields[1])
 			l.failed += number(fields[2])
@@ -235,6 +237,12 @@ func writeResults(w io.Writer, lines []line) {
 		for _, reason := range l.reasons {
 			count, what, _ := strings.Cut(reason, "x ")
 			fmt.Fprintf(w, "skip\t%s\t%s: %s\n", count, l.name, what)
+		}
+		for _, wrong := range l.wrong {
+			fmt.Fprintf(w, "fail\t%s: it %s\n", l.name, wrong)
+		}
+		for _, failure := range l.failures {
+			fmt.Fprintf(w, "fail\t%s: %s\n", l.name, failure)
 		}
 	}
 }

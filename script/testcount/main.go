@@ -5,7 +5,8 @@
 //	go test -json ./... | go run ./script/testcount LABEL RESULTS
 //
 // It appends to the file RESULTS one line for the whole, "LABEL <tab> passed <tab> failed <tab> skipped <tab> seconds",
-// and one for each reason of a skip, "skip <tab> count <tab> suite: reason".
+// one for each reason of a skip, "skip <tab> count <tab> suite: reason", and for each failure what its report begins with,
+// "fail <tab> line": who sees but the end of a long log sees that.
 package main
 
 import (
@@ -34,7 +35,7 @@ func main() {
 		os.Exit(1)
 	}
 	total, reasons := r.total()
-	if err := record(os.Args[2], os.Args[1], total, reasons, time.Since(began)); err != nil {
+	if err := record(os.Args[2], os.Args[1], total, reasons, r.failures(), time.Since(began)); err != nil {
 		fmt.Fprintln(os.Stderr, "testcount:", err)
 		os.Exit(1)
 	}
@@ -43,7 +44,7 @@ func main() {
 	}
 }
 
-func record(file, label string, total counts, reasons map[string]int, took time.Duration) error {
+func record(file, label string, total counts, reasons map[string]int, failures []string, took time.Duration) error {
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
@@ -51,6 +52,9 @@ func record(file, label string, total counts, reasons map[string]int, took time.
 	fmt.Fprintf(f, "%s\t%d\t%d\t%d\t%.0f\n", label, total.passed, total.failed, total.skipped, took.Seconds())
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
 		fmt.Fprintf(f, "skip\t%d\t%s\n", reasons[reason], reason)
+	}
+	for _, line := range failures {
+		fmt.Fprintf(f, "fail\t%s\n", line)
 	}
 	return f.Close()
 }
@@ -81,9 +85,14 @@ type pkg struct {
 	output  strings.Builder
 	tests   map[string]*test
 	reasons map[string]int
+	failed  []string // what the reports of failures begin with
+	report  int      // how much more of the report that is being read is kept
 	done    counts
 	over    bool
 }
+
+// reportLines is how much of the report of one failure is kept, in lines.
+const reportLines = 30
 
 // test is one test function or subtest.
 type test struct {
@@ -119,6 +128,8 @@ func (r *reader) read(from io.Reader) error {
 var (
 	suiteLine = regexp.MustCompile(`^\S+: (\d+) passed, (\d+) failed, (\d+) skipped\n$`)
 	skipLine  = regexp.MustCompile(`^(\S+): skipped (\d+): (.*)\n$`)
+	failLine  = regexp.MustCompile(`^(• )?(\S )?\[(FAILED|PANICKED|TIMEDOUT|INTERRUPTED|ABORTED)\S*\] \[\S+ seconds\]\n$`)
+	endLine   = regexp.MustCompile(`^-{10,}\n$`)
 	logLine   = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)\n$`)
 )
 
@@ -165,6 +176,7 @@ func (p *pkg) take(e event) {
 		if m := skipLine.FindStringSubmatch(e.Output); m != nil {
 			p.reasons[m[1]+": "+m[3]] += number(m[2])
 		}
+		p.follow(e.Output)
 		if m := logLine.FindStringSubmatch(e.Output); m != nil {
 			t.said = m[1]
 		}
@@ -172,11 +184,26 @@ func (p *pkg) take(e event) {
 		t.results.passed++
 	case "fail":
 		t.results.failed++
+		p.failed = append(p.failed, "--- FAIL: "+e.Test)
 	case "skip":
 		t.results.skipped++
 		if len(t.suites) == 0 && !t.parent {
 			p.reasons[e.Test+": "+t.said]++
 		}
+	}
+}
+
+// follow keeps what Ginkgo's reports of failures begin with.
+func (p *pkg) follow(line string) {
+	switch {
+	case failLine.MatchString(line):
+		p.report = reportLines
+	case endLine.MatchString(line):
+		p.report = 0
+	}
+	if p.report > 0 {
+		p.report--
+		p.failed = append(p.failed, strings.TrimRight(line, "\n"))
 	}
 }
 
@@ -226,6 +253,14 @@ func (r *reader) finish(e event, p *pkg) {
 		fmt.Fprint(r.to, p.output.String())
 	}
 	fmt.Fprintf(r.to, "%-50s %5d passed %3d failed %3d skipped %7.1fs\n", name, p.done.passed, p.done.failed, p.done.skipped, e.Elapsed)
+}
+
+// failures are the failures of all packages, in their order.
+func (r *reader) failures() (lines []string) {
+	for _, name := range slices.Sorted(maps.Keys(r.packages)) {
+		lines = append(lines, r.packages[name].failed...)
+	}
+	return lines
 }
 
 func (r *reader) total() (counts, map[string]int) {

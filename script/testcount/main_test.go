@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -31,5 +32,39 @@ func TestCounts(t *testing.T) {
 	}
 	if want := map[string]int{"p: no such host": 1, "TestPlain/sub: no shell": 1}; !maps.Equal(reasons, want) {
 		t.Errorf("reasons %v, want %v", reasons, want)
+	}
+}
+
+// What a suite says of a spec that failed, event by event.
+const failing = `{"Action":"output","Package":"p","Test":"TestSuite","Output":"•••\n"}
+{"Action":"output","Package":"p","Test":"TestSuite","Output":"------------------------------\n"}
+{"Action":"output","Package":"p","Test":"TestSuite","Output":"• [FAILED] [0.012 seconds]\n"}
+{"Action":"output","Package":"p","Test":"TestSuite","Output":"a box [It] holds\n"}
+{"Action":"output","Package":"p","Test":"TestSuite","Output":"p_test.go:7\n"}
+{"Action":"output","Package":"p","Test":"TestSuite","Output":"------------------------------\n"}
+{"Action":"output","Package":"p","Test":"TestSuite","Output":"•• \n"}
+{"Action":"output","Package":"p","Test":"TestSuite","Output":"p: 5 passed, 1 failed, 0 skipped\n"}
+{"Action":"fail","Package":"p","Test":"TestSuite"}
+{"Action":"fail","Package":"p"}
+`
+
+func TestFailures(t *testing.T) {
+	r := newReader(io.Discard)
+	if err := r.read(strings.NewReader(failing)); err != nil {
+		t.Fatal(err)
+	}
+	if total, _ := r.total(); total != (counts{passed: 5, failed: 1}) {
+		t.Errorf("counted %+v", total)
+	}
+	want := []string{"• [FAILED] [0.012 seconds]", "a box [It] holds", "p_test.go:7", "--- FAIL: TestSuite"}
+	if got := r.failures(); !slices.Equal(got, want) {
+		t.Errorf("failures %q, want %q", got, want)
+	}
+	r = newReader(io.Discard)
+	if err := r.read(strings.NewReader(said)); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.failures(); len(got) != 0 {
+		t.Errorf("failures %q of a package that has none reported", got)
 	}
 }
