@@ -3,7 +3,6 @@ package contain
 import (
 	"errors"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -138,7 +137,7 @@ func (m *cgroup2) homes(pid int) (files []string) {
 	if err != nil {
 		return nil
 	}
-	mountinfo, err := os.ReadFile(m.mountinfo)
+	mountinfo, err := readSmall(m.mountinfo)
 	if err != nil {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -101,11 +100,7 @@ func words(fs cgroupFS, path string) []string {
 }
 
 // inhabitants lists the processes directly in dir; a process that is not to be seen from our pid namespace is 0.
-func inhabitants(fs cgroupFS, dir string) (pids []int) {
-	for _, word := range words(fs, filepath.Join(dir, "cgroup.procs")) {
-		if pid, err := strconv.Atoi(word); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
+func inhabitants(fs cgroupFS, dir string) []int {
+	text, _ := fs.Read(filepath.Join(dir, "cgroup.procs"))
+	return appendPIDs(nil, text)
 }

@@ -20,11 +20,11 @@ type hierarchy struct {
 
 // hierarchies finds those controllers that sit on v1 here. Of one whose own cgroup is not to be seen, dir is "".
 func (m *cgroup2) hierarchies() (map[string]hierarchy, error) {
-	membership, err := os.ReadFile(m.membership)
+	membership, err := readSmall(m.membership)
 	if err != nil {
 		return nil, bare(err)
 	}
-	mountinfo, err := os.ReadFile(m.mountinfo)
+	mountinfo, err := readSmall(m.mountinfo)
 	if err != nil {
 		return nil, bare(err)
 	}

@@ -3,7 +3,6 @@ package contain
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -50,7 +49,7 @@ func (m *cgroup2) search() *cgroup2Probe {
 
 // candidates are the directories at which our own cgroup is to be seen, the newest mount first.
 func (m *cgroup2) candidates() ([]string, error) {
-	text, err := os.ReadFile(m.membership)
+	text, err := readSmall(m.membership)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +62,7 @@ func (m *cgroup2) candidates() ([]string, error) {
 
 // under are the directories at which a cgroup is to be seen, the newest mount first.
 func (m *cgroup2) under(path string) ([]string, error) {
-	text, err := os.ReadFile(m.mountinfo)
+	text, err := readSmall(m.mountinfo)
 	if err != nil {
 		return nil, err
 	}

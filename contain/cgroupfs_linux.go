@@ -281,11 +281,7 @@ func cgroupPIDs(dir int, pids []int, depth int) ([]int, error) {
 	if err != nil && !isGone(err) && !errors.Is(err, unix.EOPNOTSUPP) {
 		return pids, err
 	}
-	for line := range bytes.Lines(text) {
-		if pid, err := strconv.Atoi(string(bytes.TrimSpace(line))); err == nil {
-			pids = append(pids, pid)
-		}
-	}
+	pids = appendPIDs(pids, text)
 	if depth == 0 {
 		return pids, nil
 	}

@@ -57,9 +57,10 @@ func childrenOf(pid int) (pids []int) {
 	return pids
 }
 
+// appendPIDs reads a list of process ids, such as a cgroup.procs file.
 func appendPIDs(pids []int, text []byte) []int {
 	for word := range bytes.FieldsSeq(text) {
-		if pid, err := strconv.Atoi(string(word)); err == nil {
+		if pid, err := strconv.Atoi(string(word)); err == nil && pid >= 0 {
 			pids = append(pids, pid)
 		}
 	}

@@ -102,8 +102,8 @@
 // cannot be enforced is a [*LimitError] with the reason and what would help, before anything starts; [Rung.Refused]
 // predicts it.
 //
-// A scope is named boombox-....scope. It has the caps too, a little wider, and a bound of a week on its life; it is
-// gone with the group, and when we die.
+// A scope is named boombox-....scope. It has the caps too, a little wider, and a bound on its life ([Options.Lifetime]);
+// it is gone with the group, and when we die.
 //
 // Who is over a cap on memory is killed by the kernel: the whole group on v2, one member after the other on v1. Who forks
 // beyond a cap on processes is refused, and so is [Group.Start], with a [*LimitHit]. Who has used its processor time waits.

@@ -43,7 +43,8 @@ type LimitEvidence struct {
 	// Max is the cap in force: bytes, processes or cores.
 	Max float64
 	// Effective is the smallest such cap among the group's and those of the cgroups above it, as far as these are to be
-	// seen. It is below Max when somebody above allows less, or when the kernel rounds (memory, to pages).
+	// seen. It is below Max when somebody above allows less, or when the kernel rounds (memory, to pages). 0 where it is not
+	// known: a cassette does not tell.
 	Effective float64
 	// Tripped says whether the cap was hit.
 	Tripped Tripped

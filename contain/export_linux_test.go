@@ -16,6 +16,11 @@ func LadderAt(mountinfo, membership string) Ladder {
 	return Ladder{&ladder{[]mechanism{newCgroup2(mountinfo, membership), processGroup{}}}}
 }
 
+// WholeLadderAt is the same with every mechanism.
+func WholeLadderAt(mountinfo, membership string) Ladder {
+	return Ladder{&ladder{mechanismsAt(mountinfo, membership)}}
+}
+
 func (l Ladder) Host() HostReport                 { return l.ladder.report() }
 func (l Ladder) New(opts Options) (*Group, error) { return l.ladder.group(opts) }
 
@@ -100,6 +105,21 @@ func CapsAt(dir string, l Limits) (Caps, error) {
 	return Caps{c}, nil
 }
 
+// CapV1At is a cap on a made-up cgroup of version 1.
+func CapV1At(dir string, kind LimitKind, l Limits) (Caps, error) {
+	fd, err := openat(unix.AT_FDCWD, dir, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return Caps{}, err
+	}
+	a := &axis{kind: kind, path: dir, dir: fd, capVersion: capsV1{}}
+	effective, err := a.impose(l)
+	if err == nil {
+		a.inForce(l.Of(kind), effective)
+	}
+	return Caps{&groupCaps{axes: []*axis{a}}}, err
+}
+
+func (c Caps) Stats() Stats          { return c.caps.peaks() }
 func (c Caps) Update(l Limits) error { return c.caps.update(l, nil) }
 func (c Caps) Evidence() Evidence    { return c.caps.evidence() }
 func (c Caps) Close() error          { return c.caps.close(time.Now()) }
@@ -113,13 +133,16 @@ type Systemd struct {
 	Bound  time.Duration
 	FS     cgroupFS
 	Own    string
+	Life   time.Duration
 	Find   func(path string) (string, bool)
 }
 
 func (s Systemd) units() (systemdUnits, *site) {
 	manager := systemd{socket: s.Socket, bound: s.Bound}
 	u := systemdUnits{systemd: manager, group: manager.controlGroup, find: s.Find}
-	return u, &site{fs: s.FS, own: s.Own, units: u}
+	in := newCgroup2("", "").site(s.Own, Options{Lifetime: s.Life})
+	in.fs, in.units = s.FS, u
+	return u, in
 }
 
 // Predict is what the search for a place says of it.
@@ -160,7 +183,23 @@ var (
 	ParseMax       = parseMax
 	ParseCPUMax    = parseCPUMax
 	ParseCount     = parseCount
+	ParsePidfd     = parsePidfd
+	ReadSmall      = readSmall
 )
+
+// ParsePIDs reads a list of process ids.
+func ParsePIDs(text []byte) []int { return appendPIDs(nil, text) }
+
+// MostRead is the most that is read of a file.
+const MostRead = mostRead
+
+// UnpackStatus reads what a keeper says of how a child ended.
+var UnpackStatus = unpackStatus
+
+// RefusedFile is how a cap is refused when one of its files cannot be written.
+func RefusedFile(kind LimitKind, file string, err error) *LimitError {
+	return (&axis{kind: kind}).refusal(file, err)
+}
 
 // ParseV1Mounts returns the root and the mount point of each mount of a controller's hierarchy.
 func ParseV1Mounts(text []byte, controller string) (mounts [][2]string) {

@@ -26,6 +26,10 @@ type Options struct {
 	// moved into a cgroup below it, named boombox-home-..., for good. It is refused when one of them is neither this process
 	// nor a descendant of it. The environment variable BOOMBOX_MIGRATE=1 allows the same. By default nothing is moved.
 	Migrate bool
+	// Lifetime is after how long the group is over in any case. Where a service manager holds it, that ends then what is
+	// left of it: the last resort, if nobody else is left to do so, neither this program nor its helpers. It is no timeout,
+	// and nothing elsewhere. By default, and of a negative one, a week.
+	Lifetime time.Duration
 	// Keeper is the absolute path of another program that links this package, to be executed in place of this one where a
 	// helper process is needed: a small one starts faster and takes less memory. New waits until it has answered, at most
 	// ten seconds, and refuses one that does not with a [*KeeperError]. A group that needs no helper does not look at it.

@@ -264,6 +264,12 @@ func pidOf(pidfd int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	return parsePidfd(text)
+}
+
+// parsePidfd reads the process id out of a /proc/PID/fdinfo/FD of a pidfd: -1 is of a process that is gone, and 0 of one
+// that is not to be seen from our pid namespace.
+func parsePidfd(text []byte) (int, error) {
 	for line := range bytes.Lines(text) {
 		if value, ok := bytes.CutPrefix(line, []byte("Pid:")); ok {
 			return strconv.Atoi(string(bytes.TrimSpace(value)))

@@ -3,6 +3,7 @@ package contain_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -101,7 +102,10 @@ var _ = Describe("a cap on processes", Label("limits"), func() {
 		Expect(g.Evidence().Limits).To(BeEmpty())
 	})
 
-	It("holds twenty bombs in a row, and refuses every start beside them", func() {
+	It("holds twenty bombs in a row, refuses every start beside them, and leaves nothing of them after 2 s", func() {
+		var peak, refusals int
+		var events int64
+		var slowest time.Duration
 		for round := range 20 {
 			g := cappedGroup(contain.Limits{Processes: most})
 			r := start(g, "taskbomb", "60")
@@ -109,14 +113,24 @@ var _ = Describe("a cap on processes", Label("limits"), func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(line).To(Equal("refused\n"))
 			for range 3 {
-				Expect(tasks(r.find())).To(BeNumerically("<=", most), "round %d", round)
+				peak = max(peak, tasks(r.find()))
+				Expect(peak).To(BeNumerically("<=", most), "round %d", round)
 				_, err := startSmall(g)
 				Expect(err).To(And(MatchError(contain.ErrLimit), MatchError(syscall.EAGAIN)), "round %d", round)
+				refusals++
 			}
-			Expect(capOf(g, contain.LimitProcesses).Tripped).To(Equal(contain.HasTripped))
+			l := capOf(g, contain.LimitProcesses)
+			Expect(l.Tripped).To(Equal(contain.HasTripped))
+			events += *l.Events
+			began := time.Now()
 			Expect(g.Close()).To(Succeed())
+			took := time.Since(began)
+			Expect(took).To(BeNumerically("<", 2*time.Second), "round %d", round)
 			Expect(r.find()).To(BeEmpty(), "round %d", round)
+			slowest = max(slowest, took)
 		}
+		AddReportEntry("twenty bombs", fmt.Sprintf("at most %d tasks of %d, %d starts refused, %d refusals counted by the kernel, gone after at most %v",
+			peak, most, refusals, events, slowest), ReportEntryVisibilityAlways)
 	})
 
 	It("refuses the start beyond it, typed, and takes one again when there is room", func() {
@@ -323,6 +337,41 @@ var _ = Describe("a cap on processors", Label("limits"), func() {
 		start(g, "sleep")
 		Expect(capOf(g, contain.LimitCPU)).To(And(
 			HaveField("Tripped", contain.NotTripped), HaveField("Events", HaveValue(BeZero()))))
+	})
+})
+
+var _ = Describe("caps whose controllers sit on cgroup v1", Label("limits"), func() {
+	It("are not had of a keeper, which says why and what would help", func() {
+		requireCgroups()
+		// This host, and beside it a hierarchy of v1 that has the controllers.
+		with := func(file, more string) string {
+			text, err := readFile("/proc/self/" + file)
+			Expect(err).NotTo(HaveOccurred())
+			path := filepath.Join(GinkgoT().TempDir(), file)
+			Expect(os.WriteFile(path, []byte(text+"\n"+more+"\n"), 0o600)).To(Succeed())
+			return path
+		}
+		host := contain.WholeLadderAt(
+			with("mountinfo", "99 1 0:99 / /nowhere rw,relatime - cgroup cgroup rw,memory,pids,cpu"), with("cgroup", "99:memory,pids,cpu:/"))
+		rung := host.Host().Rungs[1]
+		Expect(rung.Mechanism).To(Equal(contain.Cgroup2PIDNamespace))
+		if !rung.Available {
+			Skip("this host has no namespaces: " + rung.Reason)
+		}
+		for _, l := range []contain.Limits{{Memory: 64 << 20}, {Processes: 20}, {CPU: 1}} {
+			_, err := host.New(contain.Options{Require: contain.ResistSameUID, Limits: l})
+			refused, ok := errors.AsType[*contain.LimitError](err)
+			Expect(ok).To(BeTrue(), "%v", err)
+			Expect(refused.Reason).To(Equal(contain.LimitUnenforceable))
+			Expect(refused.Detail).To(ContainSubstring("sits on cgroup v1"))
+			Expect(refused.Hint).To(HavePrefix("do without resist-same-uid, or "))
+			Expect(l.Of(refused.Kind)).NotTo(BeZero())
+			Expect(rung.Guarantees).NotTo(Satisfy(func(g contain.Guarantee) bool { return g&(contain.CapMemory|contain.CapProcesses|contain.CapCPU) != 0 }))
+		}
+		g, err := host.New(contain.Options{Require: contain.ResistSameUID})
+		Expect(err).NotTo(HaveOccurred(), "the control: without a cap it holds")
+		Expect(g.Mechanism()).To(Equal(contain.Cgroup2PIDNamespace))
+		Expect(g.Close()).To(Succeed())
 	})
 })
 

@@ -21,20 +21,35 @@ var _ = Describe("limits", func() {
 		return limit
 	}
 
-	DescribeTable("that make no sense are invalid",
+	DescribeTable("that make no sense are invalid, whoever asks",
 		func(l contain.Limits, kind contain.LimitKind) {
-			err := refusal(l)
-			Expect(err.Kind).To(Equal(kind))
-			Expect(err.Reason).To(Equal(contain.LimitInvalid))
-			Expect(err).NotTo(MatchError(contain.ErrUnsupported), "no host could")
+			g, err := contain.New(contain.Options{})
+			Expect(err).NotTo(HaveOccurred())
+			DeferCleanup(g.Close)
+			changed, ok := errors.AsType[*contain.LimitError](g.UpdateLimits(l))
+			Expect(ok).To(BeTrue())
+			for _, err := range []*contain.LimitError{refusal(l), changed} {
+				Expect(err.Kind).To(Equal(kind))
+				Expect(err.Reason).To(Equal(contain.LimitInvalid))
+				Expect(err).NotTo(MatchError(contain.ErrUnsupported), "no host could")
+				Expect(err.Error()).To(HavePrefix("contain: " + string(kind) + " limit is invalid: "))
+			}
 		},
 		Entry(nil, contain.Limits{Memory: -1}, contain.LimitMemory),
 		Entry(nil, contain.Limits{Memory: 1}, contain.LimitMemory),
+		Entry(nil, contain.Limits{Memory: math.MinInt64}, contain.LimitMemory),
+		Entry(nil, contain.Limits{Memory: 4095}, contain.LimitMemory),
+		Entry(nil, contain.Limits{Memory: 1 << 62}, contain.LimitMemory),
 		Entry(nil, contain.Limits{Memory: math.MaxInt64}, contain.LimitMemory),
 		Entry(nil, contain.Limits{Processes: -1}, contain.LimitProcesses),
-		Entry(nil, contain.Limits{Processes: math.MaxInt32}, contain.LimitProcesses),
+		Entry(nil, contain.Limits{Processes: math.MinInt}, contain.LimitProcesses),
+		Entry(nil, contain.Limits{Processes: 1<<22 + 1}, contain.LimitProcesses),
+		Entry(nil, contain.Limits{Processes: math.MaxInt}, contain.LimitProcesses),
 		Entry(nil, contain.Limits{CPU: -1}, contain.LimitCPU),
 		Entry(nil, contain.Limits{CPU: 0.0001}, contain.LimitCPU),
+		Entry(nil, contain.Limits{CPU: math.SmallestNonzeroFloat64}, contain.LimitCPU),
+		Entry(nil, contain.Limits{CPU: 8193}, contain.LimitCPU),
+		Entry(nil, contain.Limits{CPU: math.MaxFloat64}, contain.LimitCPU),
 		Entry(nil, contain.Limits{CPU: math.NaN()}, contain.LimitCPU),
 		Entry(nil, contain.Limits{CPU: math.Inf(1)}, contain.LimitCPU),
 		Entry(nil, contain.Limits{CPU: math.Inf(-1)}, contain.LimitCPU),

@@ -3,7 +3,10 @@ package contain_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"unicode"
 	"unicode/utf8"
@@ -91,6 +94,31 @@ var _ = Describe("parsing", func() {
 		Expect([]int{pid, parent}).To(Equal([]int{os.Getpid(), os.Getppid()}))
 	})
 
+	It("reads a list of processes, and the process behind a pidfd", func() {
+		Expect(contain.ParsePIDs([]byte("17\n0\n4194304\nx\n-3\n"))).To(Equal([]int{17, 0, 4194304}))
+		Expect(contain.ParsePidfd([]byte("pos:\t0\nflags:\t02000002\nPid:\t17\nNSpid:\t17\n"))).To(Equal(17))
+		Expect(contain.ParsePidfd([]byte("Pid:\t-1\n"))).To(Equal(-1))
+		for _, text := range []string{"", "Pid:\n", "NSpid:\t17\n", "Pid:\tx\n"} {
+			_, err := contain.ParsePidfd([]byte(text))
+			Expect(err).To(HaveOccurred(), "%q", text)
+		}
+	})
+
+	It("reads no file without end", func() {
+		_, err := contain.ReadSmall("/dev/zero")
+		Expect(err).To(MatchError(syscall.EFBIG))
+		path := filepath.Join(GinkgoT().TempDir(), "procs")
+		Expect(os.WriteFile(path, nil, 0o600)).To(Succeed())
+		for size, is := range map[int64]OmegaMatcher{contain.MostRead: Succeed(), contain.MostRead + 1: MatchError(syscall.EFBIG)} {
+			Expect(os.Truncate(path, size)).To(Succeed())
+			text, err := contain.ReadSmall(path)
+			Expect(err).To(is)
+			if err == nil {
+				Expect(text).To(HaveLen(int(size)))
+			}
+		}
+	})
+
 	It("reads the owner out of a base's name", func() {
 		_, ok := contain.ParseBase("boombox-4026531836-17-4711-0123abcd")
 		Expect(ok).To(BeTrue())
@@ -170,5 +198,16 @@ func FuzzParseBase(f *testing.F) {
 		if owner, ok := contain.ParseBase(name); ok && fmt.Sprint(owner) != name[:strings.LastIndexByte(name, '-')] && !strings.Contains(name, "-0") {
 			t.Errorf("%q is of %v", name, owner) // what has leading zeros reads the same, and nobody writes it
 		}
+	})
+}
+
+func FuzzParsePIDs(f *testing.F) {
+	f.Add([]byte("17\n0\n"))
+	f.Add([]byte("-1 99999999999999999999"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if pids := contain.ParsePIDs(text); slices.ContainsFunc(pids, func(pid int) bool { return pid < 0 }) {
+			t.Errorf("%v", pids)
+		}
+		_, _ = contain.ParsePidfd(text)
 	})
 }

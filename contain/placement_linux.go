@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Where caps are placed on cgroup v2. A group's cgroup can be capped when the controllers are enabled for the children of
@@ -25,6 +26,8 @@ type site struct {
 	migrate bool
 	// keeper is [Options.Keeper].
 	keeper string
+	// life is how long a scope may live.
+	life time.Duration
 	// units makes scopes of a service manager, nil if there is none.
 	units units
 	// strategies are those that are tried, in this order.

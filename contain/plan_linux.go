@@ -28,6 +28,10 @@ func (m *cgroup2) site(own string, opts Options) *site {
 	s := &site{
 		fs: kernelFS{}, own: own, before: m.placed, parent: opts.Parent,
 		migrate: opts.Migrate || os.Getenv(migrateVariable) == "1", strategies: m.strategies, keeper: opts.Keeper,
+		life: opts.Lifetime,
+	}
+	if s.life <= 0 {
+		s.life = scopeLife
 	}
 	if manager := newSystemd(); manager.socket != "" {
 		s.units = systemdUnits{systemd: manager, group: sync.OnceValues(manager.controlGroup), find: m.find}

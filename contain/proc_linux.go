@@ -87,9 +87,14 @@ func readProcess(pid int) (process, error) {
 	return parseStat(line)
 }
 
-// readSmall reads a file of the kernel's in one piece, without the poller and the regrowing of [os.ReadFile].
+// readSmall reads a file of the kernel's in one piece, bounded, without the poller and the regrowing of [os.ReadFile].
 func readSmall(path string) ([]byte, error) { return readAt(unix.AT_FDCWD, path) }
 
+// mostRead is the most that a file of the kernel's may hold: every process id that Linux can have, 7 digits each and a
+// line break. What is longer than that is not what it is taken for.
+const mostRead = 8 * maxProcesses
+
+// readFd reads what is left of a file. One that holds more than [mostRead] is EFBIG.
 func readFd(fd int) ([]byte, error) {
 	buf := make([]byte, 0, 1024)
 	for {
@@ -101,7 +106,10 @@ func readFd(fd int) ([]byte, error) {
 		if err != nil || n == 0 {
 			return buf, err
 		}
-		if buf = buf[:len(buf)+n]; len(buf) == cap(buf) {
+		if buf = buf[:len(buf)+n]; len(buf) > mostRead {
+			return nil, unix.EFBIG
+		}
+		if len(buf) == cap(buf) {
 			buf = append(buf, 0)[:len(buf)]
 		}
 	}

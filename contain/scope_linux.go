@@ -85,8 +85,8 @@ const (
 	scopeCPU       = 1.1
 )
 
-// scopeLife is how long systemd lets a scope live at most: the last resort against what nobody is left to end, neither
-// its owner, nor the owner's helpers.
+// scopeLife is how long systemd lets a scope live at most if [Options.Lifetime] does not say: the last resort against
+// what nobody is left to end, neither its owner, nor the owner's helpers.
 const scopeLife = 7 * 24 * time.Hour
 
 // scopeProperties are the caps as systemd spells them.
@@ -121,7 +121,7 @@ func (u systemdUnits) scope(s *site, controllers []string, l Limits) (_ *scope, 
 	properties := []property{
 		set("Description", "boombox: a group of processes of pid "+strconv.Itoa(os.Getpid())),
 		set("Delegate", true), set("DefaultDependencies", false), set("CollectMode", "inactive-or-failed"),
-		set("RuntimeMaxUSec", uint64(scopeLife/time.Microsecond)),
+		set("RuntimeMaxUSec", uint64(s.life/time.Microsecond)),
 		set("MemoryAccounting", l.Memory > 0), set("TasksAccounting", l.Processes > 0), set("CPUAccounting", l.CPU > 0),
 	}
 	if err := u.startScope(sc.name, holder.process.pid, append(properties, scopeProperties(l)...)); err != nil {

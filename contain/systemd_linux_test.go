@@ -73,7 +73,7 @@ var _ = Describe("a scope of systemd", Label("limits"), func() {
 		Expect(name).To(MatchRegexp(`^boombox-\d+-%d-\d+-[0-9a-f]{8}\.scope$`, os.Getpid()))
 		Expect(properties).To(And(
 			HaveKeyWithValue("Delegate", true), HaveKeyWithValue("CollectMode", "inactive-or-failed"),
-			HaveKeyWithValue("MemorySwapMax", uint64(0)), HaveKeyWithValue("RuntimeMaxUSec", BeNumerically(">", 3600*1e6)),
+			HaveKeyWithValue("MemorySwapMax", uint64(0)), HaveKeyWithValue("RuntimeMaxUSec", uint64(7*24*3600*1e6)),
 			// A little wider, for the holder.
 			HaveKeyWithValue("MemoryMax", And(BeNumerically(">", 32<<20), BeNumerically("<", 128<<20))),
 			HaveKeyWithValue("TasksMax", And(BeNumerically(">", 20), BeNumerically("<", 100))),
@@ -90,6 +90,16 @@ var _ = Describe("a scope of systemd", Label("limits"), func() {
 			HaveKeyWithValue("TasksMax", BeNumerically(">", 40)), HaveKeyWithValue("MemoryMax", BeNumerically(">", 32<<20))))
 		Expect(end()).To(Succeed())
 		Expect(suite.Alive(holder)).To(BeFalse())
+	})
+
+	It("is bounded by the lifetime that its group is given", func() {
+		b := (&fakeBus{group: "/user", result: "done"}).listen() // it moves nobody, so the scope is given up
+		s := at(b)
+		s.Life = 90 * time.Second
+		_, _, refused := s.Scope(limits, "memory")
+		Expect(refused).NotTo(BeNil())
+		_, properties := b.only()
+		Expect(properties).To(HaveKeyWithValue("RuntimeMaxUSec", uint64(90*1e6)))
 	})
 
 	It("that is not to be seen afterwards is given up", func() {
@@ -225,6 +235,18 @@ var _ = Describe("a scope of systemd", Label("limits"), func() {
 			Expect(capOf(g, contain.LimitMemory).Effective).To(Equal(256.0 * (1 << 20)))
 			_, err = startSmall(g)
 			Expect(err).NotTo(HaveOccurred())
+			Expect(g.Close()).To(Succeed())
+			Eventually(scopes).WithTimeout(bound).Should(BeEmpty())
+		})
+
+		It("ends with its lifetime, if nobody else ends it", func() {
+			g, err := host.New(contain.Options{Limits: contain.Limits{Processes: 20}, Lifetime: time.Second})
+			Expect(err).NotTo(HaveOccurred())
+			DeferCleanup(g.Close)
+			c, err := startSmall(g)
+			Expect(err).NotTo(HaveOccurred())
+			Eventually(c.Exited()).WithTimeout(time.Minute).Should(BeClosed())
+			Expect(statusOf(c).Signal).NotTo(BeZero(), "it would have ended by itself")
 			Expect(g.Close()).To(Succeed())
 			Eventually(scopes).WithTimeout(bound).Should(BeEmpty())
 		})

@@ -86,3 +86,9 @@ func FuzzUnpackStage(f *testing.F) {
 		}
 	})
 }
+
+func FuzzUnpackStatus(f *testing.F) {
+	f.Add([]byte{3, 0, 0, 0, 0x80, 1})
+	f.Add([]byte{0xff, 0xff, 0xff})
+	f.Fuzz(func(_ *testing.T, body []byte) { contain.UnpackStatus(body) }) // it does not panic
+}

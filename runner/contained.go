@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"time"
 
@@ -110,7 +111,7 @@ func (l *launch) start(ctx context.Context, require contain.Guarantee) (*Process
 func (l *launch) admit(require contain.Guarantee) (err error) {
 	limits := l.cmd.Limits
 	if l.group == nil {
-		l.private, err = contain.New(contain.Options{Require: require, Limits: limits})
+		l.private, err = contain.New(contain.Options{Require: require, Limits: limits, Lifetime: l.cmd.lifetime()})
 		l.group = l.private
 		return err
 	}
@@ -122,6 +123,18 @@ func (l *launch) admit(require contain.Guarantee) (err error) {
 	}
 	return limitsElsewhere(limits, sharedLimits, sharedHint)
 }
+
+// lifetime is after how long nothing of the run may be left, whatever has become of us; 0 where no Timeout bounds it.
+func (c *Cmd) lifetime() time.Duration {
+	if c.Timeout <= 0 || c.Timeout+c.Grace > math.MaxInt64-lastResort || c.Timeout+c.Grace < 0 {
+		return 0
+	}
+	return c.Timeout + c.Grace + lastResort
+}
+
+// lastResort is what a run has beyond its time until somebody else may end it: more than any teardown takes, and than a
+// program is usually stopped for, by a debugger say.
+const lastResort = 10 * time.Minute
 
 // wire makes the pipes and opens the input.
 func (l *launch) wire(spec *contain.Spec) (err error) {
