@@ -39,7 +39,7 @@ func parseLimit(payload string) (l contain.LimitEvidence, problem string) {
 	if err != nil || !(most > 0 && most < 1e18) || strconv.FormatFloat(most, 'f', -1, 64) != words[1] {
 		return l, bad
 	}
-	l = contain.LimitEvidence{Kind: contain.LimitKind(words[0]), Max: most, Effective: most}
+	l = contain.LimitEvidence{Kind: contain.LimitKind(words[0]), Max: most}
 	tripped := slices.IndexFunc([]contain.Tripped{contain.TripUnknown, contain.NotTripped, contain.HasTripped}, func(t contain.Tripped) bool {
 		return t.String() == words[2]
 	})

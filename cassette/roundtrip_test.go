@@ -153,7 +153,7 @@ var _ = Describe("What is written", func() {
 		}}}, "exit 0\n  pipes-held\n  limit memory 16777216 yes 3\n  limit processes 20 unknown\n  limit cpu 0.5 no 0",
 			func(r *cassette.Run) {
 				Expect(r.Evidence().Limits).To(HaveExactElements(
-					And(HaveField("Max", 16777216.0), HaveField("Tripped", contain.HasTripped), HaveField("Events", HaveValue(BeEquivalentTo(3)))),
+					And(HaveField("Max", 16777216.0), HaveField("Effective", BeZero()), HaveField("Tripped", contain.HasTripped), HaveField("Events", HaveValue(BeEquivalentTo(3)))),
 					And(HaveField("Kind", contain.LimitProcesses), HaveField("Tripped", contain.TripUnknown), HaveField("Events", BeNil())),
 					And(HaveField("Max", 0.5), HaveField("Tripped", contain.NotTripped), HaveField("Events", HaveValue(BeZero()))),
 				))

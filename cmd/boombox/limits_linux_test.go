@@ -29,7 +29,9 @@ var _ = Describe("caps", Label("limits"), func() {
 		report := reportOf(read(end.Dir, "r.json"))
 		Expect(limits(report, "memory")).To(And(
 			HaveKeyWithValue("tripped", "yes"), HaveKeyWithValue("max", 16.0*(1<<20)), HaveKeyWithValue("events", BeNumerically(">", 0)),
+			HaveKeyWithValue("effective", 16.0*(1<<20)),
 		))
+		Expect(report).To(HaveKeyWithValue("outside_kills", BeEquivalentTo(0)))
 		Expect(report["peak_memory_bytes"]).To(BeNumerically(">", 12<<20))
 		Expect(report["cpu_ms"]).To(BeNumerically(">", 0))
 		Expect(report["guarantees"]).To(ContainElement("cap-memory"))
@@ -42,7 +44,8 @@ var _ = Describe("caps", Label("limits"), func() {
 		report := reportOf(read(end.Dir, "r.json"))
 		for kind, most := range map[string]float64{"memory": 256 << 20, "processes": 100, "cpu": 2} {
 			Expect(limits(report, kind)).To(And(
-				HaveKeyWithValue("max", most), HaveKeyWithValue("tripped", "no"), HaveKeyWithValue("events", BeEquivalentTo(0))))
+				HaveKeyWithValue("max", most), HaveKeyWithValue("tripped", "no"), HaveKeyWithValue("events", BeEquivalentTo(0)),
+				HaveKeyWithValue("effective", most)))
 		}
 	})
 
@@ -67,7 +70,9 @@ var _ = Describe("caps", Label("limits"), func() {
 			Expect(end.Stderr).To(ContainSubstring("would help: "))
 			report := reportOf(read(end.Dir, "r.json"))
 			Expect(report).To(HaveKeyWithValue("outcome", "start_failed"))
-			Expect(limits(report, kind)).To(And(HaveKeyWithValue("tripped", "unknown"), HaveKeyWithValue("events", BeNil())))
+			Expect(limits(report, kind)).To(And(HaveKeyWithValue("tripped", "unknown"), HaveKeyWithValue("events", BeNil()),
+				HaveKeyWithValue("effective", BeNil())))
+			Expect(report).To(HaveKeyWithValue("outside_kills", BeNil()))
 		},
 		Entry("memory", "memory", "--max-memory", "64MiB"),
 		Entry("processes", "processes", "--max-processes", "64"),

@@ -39,12 +39,16 @@ type report struct {
 	CPUMS *int64 `json:"cpu_ms"`
 	// PeakMemoryBytes is the most that the tree held at once, where memory was capped.
 	PeakMemoryBytes *int64 `json:"peak_memory_bytes"`
-	Replayed        bool   `json:"replayed"`
+	// OutsideKills counts the members that the kernel killed for want of memory although the tree was within its own cap.
+	OutsideKills *int64 `json:"outside_kills"`
+	Replayed     bool   `json:"replayed"`
 }
 
 type limitReport struct {
 	Kind string  `json:"kind"`
 	Max  float64 `json:"max"`
+	// Effective is the smallest such cap up to the root of all cgroups.
+	Effective *float64 `json:"effective"`
 	// Tripped is yes, no or unknown.
 	Tripped string `json:"tripped"`
 	Events  *int64 `json:"events"`
@@ -84,8 +88,12 @@ func finished(res *runner.Result, limits contain.Limits) report {
 	for i, l := range r.Limits {
 		if known, ok := evidence.Of(contain.LimitKind(l.Kind)); ok {
 			r.Limits[i].Tripped, r.Limits[i].Events = known.Tripped.String(), known.Events
+			if known.Effective > 0 {
+				r.Limits[i].Effective = ptr(known.Effective)
+			}
 		}
 	}
+	r.OutsideKills = evidence.OutsideKills
 	teardown := res.Teardown()
 	if teardown.Mechanism != "" {
 		r.Mechanism = ptr(string(teardown.Mechanism))

@@ -25,7 +25,7 @@ var _ = Describe("the report", func() {
 			"guarantees": BeAssignableToTypeOf([]any{}),
 			"limits":     BeEmpty(), "survivors": Or(BeNil(), number), "pipes_held": flag,
 			"duration_ms": number, "stdout_bytes": number, "stderr_bytes": number,
-			"cpu_ms": Or(BeNil(), number), "peak_memory_bytes": BeNil(), "replayed": BeFalse(),
+			"cpu_ms": Or(BeNil(), number), "peak_memory_bytes": BeNil(), "outside_kills": BeNil(), "replayed": BeFalse(),
 		}
 		for key, m := range change {
 			all[key] = m

@@ -77,6 +77,21 @@ var _ = Describe("usage", func() {
 		Entry("two cassettes to show", "unexpected argument", "show", "a", "b"),
 	)
 
+	DescribeTable("that asks for a cap of no sense is one line, status 125 and no start",
+		func(flag string, values ...string) {
+			for _, value := range values {
+				end := boombox(append([]string{"run", flag + "=" + value, "--"}, fixture("streams", "out:started")...)...)
+				Expect(end).To(haveRefused(""), value)
+				Expect(end.Stderr).To(MatchRegexp(`^boombox: (`+flag+`: wants |\w+ limit is invalid: )`), value)
+				Expect(files(end.Dir)).To(BeEmpty())
+			}
+		},
+		Entry("memory", "--max-memory",
+			"0", "0MiB", "-1", "-1MiB", "1", "4095", "1.5MiB", "NaN", "Inf", "1e9", "4611686018427387904", "9223372036854775807", "18446744073709551616", "99999999TiB"),
+		Entry("processes", "--max-processes", "0", "-1", "1.5", "NaN", "Inf", "1e2", "4194305", "2147483648", "4294967297", "18446744073709551617"),
+		Entry("cpu", "--cpu", "0", "-0", "-1", "NaN", "Inf", "-Inf", "+Inf", "1e400", "0.001", "5e-324", "8193", "1e300"),
+	)
+
 	DescribeTable("that cannot be honoured is refused with the reason, before anything starts",
 		func(what string, flags ...string) {
 			args := append(append([]string{"run", "--report", "r.json"}, flags...), "--")
