@@ -217,7 +217,16 @@ var _ = Describe("the death of the owner by SIGKILL", Label("live", "ownerdeath"
 	})
 })
 
-// program is the boombox command: the one that BOOMBOX_PROGRAM names, or one that is built here.
+// built is where the boombox command is that was built here, "" for none.
+var built string
+
+var _ = AfterSuite(func() {
+	if built != "" {
+		Expect(os.RemoveAll(filepath.Dir(built))).To(Succeed())
+	}
+})
+
+// program is the boombox command: the one that BOOMBOX_PROGRAM names, or one that is built here, once.
 func program() string {
 	GinkgoHelper()
 	if path := os.Getenv("BOOMBOX_PROGRAM"); path != "" {
@@ -226,10 +235,14 @@ func program() string {
 	if _, err := exec.LookPath("go"); err != nil {
 		Skip("no boombox command: BOOMBOX_PROGRAM names none, and there is no Go to build one")
 	}
-	path := filepath.Join(GinkgoT().TempDir(), "boombox")
-	out, err := exec.Command("go", "build", "-o", path, "./cmd/boombox").CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), "%s", out)
-	return path
+	if built == "" {
+		dir, err := os.MkdirTemp("", "boombox-spec-")
+		Expect(err).NotTo(HaveOccurred())
+		built = filepath.Join(dir, "boombox")
+		out, err := exec.Command("go", "build", "-o", built, "./cmd/boombox").CombinedOutput()
+		Expect(err).NotTo(HaveOccurred(), "%s", out)
+	}
+	return built
 }
 
 var _ = Describe("boombox run, when it is killed by SIGKILL", Label("live", "ownerdeath"), func() {

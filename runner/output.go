@@ -25,7 +25,8 @@ func (id StreamID) String() string {
 }
 
 // Policy says what becomes of output beyond a stream's cap. The stream is always read to its end, so that the child
-// never blocks on a full pipe.
+// never blocks on a full pipe. What we hold of it is bounded by the cap, whether there are lines in it or not; but [Fail]
+// alone ends a run: one that writes without end runs on, as long as no Timeout ends it.
 type Policy int
 
 // The policies.
