@@ -16,7 +16,7 @@ import (
 type backend struct {
 	script         Script
 	stdout, stderr *stream
-	// input is nil unless it is interactive.
+	// input is nil unless it is interactive, or there is a terminal.
 	input *conversation
 
 	mu       sync.Mutex
@@ -44,11 +44,10 @@ func perform(s Script, input *conversation, started time.Time) *backend {
 
 func (b *backend) run(due time.Time) {
 	defer close(b.performed)
-	read := 0
+	var reached point
 	for _, c := range b.script.Chunks {
-		if b.input != nil && c.gated() {
-			read += len(c.Reads)
-			if !b.input.await(read, c.ReadsEOF, b.exited) {
+		if reached.pass(c, b.input) {
+			if !b.input.await(reached, b.exited) {
 				return
 			}
 			due = time.Now()
@@ -79,10 +78,24 @@ func (b *backend) hear(piece []byte) {
 	if _, ended := b.Poll(); ended {
 		return
 	}
-	wrong := b.input.write(piece)
-	if wrong == nil {
-		return
+	if wrong := b.input.write(piece); wrong != nil {
+		b.differs(wrong)
 	}
+}
+
+// Resize takes a size of the terminal as hear takes input.
+func (b *backend) Resize(to runner.PTY) error {
+	if _, ended := b.Poll(); ended {
+		return os.ErrClosed
+	}
+	if wrong := b.input.resize(to); wrong != nil {
+		b.differs(wrong)
+	}
+	return nil
+}
+
+// differs ends a run in which the code under test does something else than the script has.
+func (b *backend) differs(wrong *InputError) {
 	cause := error(wrong)
 	if b.script.Mismatch != nil {
 		cause = b.script.Mismatch(wrong)

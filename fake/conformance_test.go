@@ -1,6 +1,7 @@
 package fake_test
 
 import (
+	"fmt"
 	"io"
 	"testing"
 	"time"
@@ -27,6 +28,13 @@ func behave(tb testing.TB, b runnertest.Behaviour, cmd *runner.Cmd) []fake.Reply
 			tb.Error(err)
 		}
 		parts = append(parts, fake.Stdout(all))
+	}
+	if len(b.Sizes) > 0 {
+		cols, rows := cmd.PTY.Size()
+		parts = append(parts, fake.Stdout(fmt.Sprintf("%d %d\r\n", rows, cols)))
+	}
+	for _, size := range b.Sizes {
+		parts = append(parts, fake.Resized(size.Cols, size.Rows), fake.Stdout(fmt.Sprintf("%d %d\r\n", size.Rows, size.Cols)))
 	}
 	for _, e := range b.Exchanges {
 		parts = append(parts, fake.Reads(e.Line+"\n"), fake.Stdout(e.Answer))

@@ -40,8 +40,12 @@ func (s Script) MarshalJSON() ([]byte, error) { return json.Marshal(s.describe()
 
 func (c Chunk) describe() string {
 	s := fmt.Sprintf("chunk: %d bytes on %s after %s", len(c.Data), c.Stream, c.After)
-	if c.gated() {
+	if c.reads() {
 		s += fmt.Sprintf(" and %d bytes of input", len(c.Reads))
+	}
+	if c.resizes() {
+		cols, rows := c.Resize.Size()
+		s += fmt.Sprintf(" and the size %dx%d", cols, rows)
 	}
 	return s
 }

@@ -94,6 +94,15 @@ func ReadsEOF() Reply {
 	return reply(func(s *Script) { s.Chunks = append(s.Chunks, Chunk{ReadsEOF: true}) })
 }
 
+// Resized waits until the command's terminal ([runner.PTY]) was given that size, before whatever follows. Another size cancels
+// the run; see [Chunk.Resize].
+//
+//	r.On("top").Reply(fake.Stdout("24 lines"), fake.Resized(132, 43), fake.Stdout("43 lines"))
+func Resized(cols, rows uint16) Reply {
+	cols, rows = runner.PTY{Cols: cols, Rows: rows}.Size()
+	return reply(func(s *Script) { s.Chunks = append(s.Chunks, Chunk{Resize: runner.PTY{Cols: cols, Rows: rows}}) })
+}
+
 // After waits before whatever follows: the next output, or the end. It makes the run take time, by the clock.
 func After(d time.Duration) Reply {
 	return reply(func(s *Script) { s.Chunks = append(s.Chunks, Chunk{After: d}) })

@@ -19,6 +19,11 @@ type Chunk struct {
 	Reads []byte
 	// ReadsEOF waits until the interactive input is closed, after Reads.
 	ReadsEOF bool
+	// Resize, if not zero, waits until the terminal of the command ([runner.PTY]) was given this size by [runner.Process.Resize],
+	// after Reads. As with input, a script of which any chunk has one has them all: another size, and one more, cancels the
+	// run with an [*InputError]. Sizes are compared in their own order, whatever is written between them. A command without a
+	// terminal cannot be resized, and nothing is awaited.
+	Resize runner.PTY
 	// After is how long to wait since the chunk before, since the start, or since what was read. A script with no wait at
 	// all is instant.
 	After time.Duration
@@ -28,8 +33,9 @@ type Chunk struct {
 	Data []byte
 }
 
-// gated reports whether the chunk waits for input.
-func (c Chunk) gated() bool { return len(c.Reads) > 0 || c.ReadsEOF }
+// reads reports whether the chunk waits for input, and resizes whether it waits for a size.
+func (c Chunk) reads() bool   { return len(c.Reads) > 0 || c.ReadsEOF }
+func (c Chunk) resizes() bool { return c.Resize != runner.PTY{} }
 
 // Script is one run, as [Play] plays it. The zero value exits at once with code 0 and writes nothing.
 type Script struct {
@@ -52,12 +58,14 @@ type Script struct {
 	StartErr error
 	// Pending keeps the run going after the last chunk, until it is killed, signalled, cancelled or timed out.
 	Pending bool
-	// Mismatch, if not nil, is told of interactive input that is not what the chunks read, and says what the run is
-	// cancelled with. By default it is the [*InputError]. With it, a script of which no chunk reads takes no input at all.
+	// Mismatch, if not nil, is told of interactive input and of sizes that are not those of the chunks, and says what the run
+	// is cancelled with. By default it is the [*InputError].
 	Mismatch func(*InputError) error
 	// Alike, if not nil, compares what is written with what the chunks read, line by line instead of byte by byte: want and got are one
 	// line each, with its end, or the rest where the input is closed without one. It is called by one goroutine at a time.
 	Alike func(want, got []byte) bool
+	// AlikeSize, if not nil, compares the size that the terminal was given with that of the chunk, in place of equality.
+	AlikeSize func(want, got runner.PTY) bool
 	// Wait, if not nil, waits in place of the clock, for each chunk: d since the chunk before. It reports false when over is closed
 	// first. A script with one is never instant.
 	Wait func(d time.Duration, over <-chan struct{}) bool
@@ -65,9 +73,14 @@ type Script struct {
 	Replayed bool
 }
 
-// takesAnything reports whether interactive input may be whatever it is: a recording that reads nothing says that nothing was written.
+// takesAnything reports whether interactive input may be whatever it is, and takesAnySize whether sizes may: a recording that
+// has none says that there was none.
 func (s Script) takesAnything() bool {
-	return !s.Replayed && !slices.ContainsFunc(s.Chunks, Chunk.gated)
+	return !s.Replayed && !slices.ContainsFunc(s.Chunks, Chunk.reads)
+}
+
+func (s Script) takesAnySize() bool {
+	return !s.Replayed && !slices.ContainsFunc(s.Chunks, Chunk.resizes)
 }
 
 // instant reports whether the run is over before it begins.
@@ -141,7 +154,7 @@ func (s Script) finished() runner.Finished {
 }
 
 // Play starts cmd as s says, with no process. ctx bounds the starting alone. An instant script is settled when Play
-// returns, and costs no goroutine, unless its input is interactive; another one takes its time, and obeys the command's
+// returns, and costs no goroutine, unless its input is interactive or its terminal is resized; another one takes its time, and obeys the command's
 // timeouts and every method of [runner.Process].
 func Play(ctx context.Context, cmd *runner.Cmd, s Script) (*runner.Process, error) {
 	return play(ctx, cmd, s, nil)
@@ -158,11 +171,14 @@ func play(ctx context.Context, cmd *runner.Cmd, s Script, note func(piece []byte
 	if s.StartErr != nil {
 		return nil, s.StartErr
 	}
-	var input *conversation
-	if cmd.Stdin.Kind() == runner.StdinInteractive {
-		input = converse(cmd.Program(), s, note)
-	} else if s.instant() {
+	talks := cmd.Stdin.Kind() == runner.StdinInteractive
+	resized := cmd.PTY != nil && slices.ContainsFunc(s.Chunks, Chunk.resizes)
+	if !talks && !resized && s.instant() {
 		return runner.Settle(cmd, s.finished()), nil
+	}
+	var input *conversation
+	if talks || cmd.PTY != nil {
+		input = converse(cmd, s, note)
 	}
 	if cmd.Output.Merge || cmd.PTY != nil {
 		s = s.merged()

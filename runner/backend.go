@@ -41,6 +41,8 @@ type Backend interface {
 //     as long as the child takes nothing, and fails with EPIPE or [os.ErrClosed] when the child takes no more; Close lets
 //     the child read end of file. Kill makes a pending Write return. Without it each Write is an error, which
 //     [Result.StdinErr] tells.
+//   - Resize(PTY) error: see [Process.Resize]; the size is as it applies. [os.ErrClosed] says that the run is over. Without it
+//     a resize does nothing.
 //   - UpdateLimits(contain.Limits) error: see [Process.UpdateLimits]. Without it that is refused.
 //   - StdinErr() error: before Close, what went wrong with the source of its input.
 //   - Outcome() (Outcome, bool): when the child has ended by itself, the event that ended it where its status says less,

@@ -159,7 +159,7 @@ func (c *Cmd) Clone() *Cmd {
 // what a recorder uses.
 func (c *Cmd) Tapped(tap func(id StreamID, chunk []byte)) *Cmd {
 	return c.tappedAll(func(id StreamID, chunk []byte) {
-		if id != stdinStream {
+		if id <= Stderr {
 			tap(id, chunk)
 		}
 	})
@@ -174,6 +174,17 @@ func (c *Cmd) TappedStdin(tap func(piece []byte)) *Cmd {
 	return c.tappedAll(func(id StreamID, piece []byte) {
 		if id == stdinStream {
 			tap(piece)
+		}
+	})
+}
+
+// TappedResize is a clone of which tap sees every size that [Process.Resize] gives the terminal, before the child can see
+// it, with the other taps of the clone as [Cmd.TappedStdin] says. When the run is settled, no further call comes. A panic
+// in tap is treated as one in a Tee. It is what a recorder uses.
+func (c *Cmd) TappedResize(tap func(to PTY)) *Cmd {
+	return c.tappedAll(func(id StreamID, piece []byte) {
+		if id == screenStream {
+			tap(sizeOf(piece))
 		}
 	})
 }

@@ -165,6 +165,6 @@
 // A Runner of your own refuses what [Cmd.Validate] refuses and a context that has ended ([NotStarted]), and then makes
 // its Process in one of two ways: [Attach] drives a live child that you wrap in a [Backend], with all of the above;
 // [Settle] makes a finished one of what is known beforehand, without a goroutine. Both work inside a testing/synctest
-// bubble. A recorder runs [Cmd.Tapped] clones of the commands that it is given, and [Cmd.TappedStdin] ones where their
-// input is interactive.
+// bubble. A recorder runs [Cmd.Tapped] clones of the commands that it is given, and [Cmd.TappedStdin] and
+// [Cmd.TappedResize] ones where their input is interactive and where they have a terminal.
 package runner

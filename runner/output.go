@@ -9,8 +9,9 @@ type StreamID int
 const (
 	Stdout StreamID = iota
 	Stderr
-	// stdinStream is what interactive input is to the taps.
+	// stdinStream is what interactive input is to the taps, and screenStream what the sizes of a terminal are.
 	stdinStream
+	screenStream
 )
 
 // String is "stdout" or "stderr".
@@ -18,6 +19,8 @@ func (id StreamID) String() string {
 	switch id {
 	case Stderr:
 		return "stderr"
+	case screenStream:
+		return "terminal"
 	case stdinStream:
 		return "stdin"
 	}

@@ -1,9 +1,11 @@
 package runner
 
 import (
+	"encoding/binary"
 	"errors"
 	"io"
 	"os"
+	"sync/atomic"
 )
 
 // The size of a terminal that has no other.
@@ -26,30 +28,87 @@ type PTY struct {
 	Cols, Rows uint16
 }
 
-func (p PTY) size() (cols, rows uint16) {
+// Size is the size that applies.
+func (p PTY) Size() (cols, rows uint16) {
 	return orElse(p.Cols, defaultCols), orElse(p.Rows, defaultRows)
 }
 
-// Resize changes the size of the child's terminal, and the child is sent SIGWINCH. A command without a [PTY] has none,
-// which is an [*InvalidError]. When the run is settled the error is [os.ErrProcessDone]. A double has no terminal to
-// resize, and does nothing.
+// bytes is the size as the taps have it; see sizeOf.
+func (p PTY) bytes() []byte {
+	cols, rows := p.Size()
+	return binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, cols), rows)
+}
+
+func sizeOf(piece []byte) PTY {
+	return PTY{Cols: binary.BigEndian.Uint16(piece), Rows: binary.BigEndian.Uint16(piece[2:])}
+}
+
+// Resize changes the size of the child's terminal, and the child is sent SIGWINCH; 0 means 80 and 24. A command without a
+// [PTY] has none, which is an [*InvalidError]. When the run is settled the error is [os.ErrProcessDone]. Where there is no
+// process there is no terminal, and what a resize does is the Runner's to say: package fake has scripts that wait for it.
 func (p *Process) Resize(cols, rows uint16) error {
 	if p.live == nil || closed(p.live().settled) {
 		return os.ErrProcessDone
 	}
 	r := p.live()
-	if !r.terminal {
+	if r.screen == nil {
 		return &InvalidError{Program: r.program, Field: "PTY", Reason: "the command has no terminal"}
 	}
-	b, ok := r.backend.(interface{ Resize(PTY) error })
+	return r.screen.resize(PTY{Cols: cols, Rows: rows})
+}
+
+// screen is the size of a run's terminal, between those who change it and the child.
+type screen struct {
+	backend Backend
+	taps    *taps
+	// turn is held by the one resize that is under way. It is a lock; see taps.turn.
+	turn   chan struct{}
+	over   atomic.Bool
+	tapErr error
+}
+
+func newScreen(cmd *Cmd, backend Backend, taps *taps) *screen {
+	if cmd.PTY == nil {
+		return nil
+	}
+	return &screen{backend: backend, taps: taps, turn: make(chan struct{}, 1)}
+}
+
+func (s *screen) resize(to PTY) error {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	if s.over.Load() {
+		return os.ErrProcessDone
+	}
+	if s.taps != nil {
+		s.taps.catchUp()
+		if err := s.taps.feed(screenStream, to.bytes(), &s.over); err != nil && s.tapErr == nil {
+			s.tapErr = teeError(screenStream, err)
+		}
+	}
+	b, ok := s.backend.(interface{ Resize(PTY) error })
 	if !ok {
 		return nil
 	}
-	err := b.Resize(PTY{Cols: cols, Rows: rows})
+	to.Cols, to.Rows = to.Size()
+	err := b.Resize(to)
 	if errors.Is(err, os.ErrClosed) {
 		return os.ErrProcessDone
 	}
 	return bare(err)
+}
+
+// finish ends the resizing, and returns what went wrong with a tap; see inputPipe.finish.
+func (s *screen) finish() error {
+	if s == nil {
+		return nil
+	}
+	s.over.Store(true)
+	if !acquire(s.turn, finishPatience) {
+		return teeError(screenStream, errTeeStuck)
+	}
+	defer func() { <-s.turn }()
+	return s.tapErr
 }
 
 // invalidPTY says which field does not go with a terminal, and why.

@@ -127,7 +127,7 @@ func withoutEcho(terminal *os.File) error {
 func (b *realBackend) Resize(to PTY) error { return b.outputs[Stdout].resize(to) }
 
 func (r *pipeReader) resize(to PTY) (err error) {
-	cols, rows := to.size()
+	cols, rows := to.Size()
 	ctlErr := r.conn.Control(func(fd uintptr) {
 		err = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Col: cols, Row: rows})
 	})

@@ -66,11 +66,13 @@ func (p *pump) run() {
 			break
 		}
 		n, err := p.reader.Read(room)
+		p.tee.announce()
 		chunk, over := p.leave(n, err)
 		if over {
 			p.overflow()
 		}
 		if len(chunk) == 0 {
+			p.tee.shown()
 			continue
 		}
 		if p.shape != nil {
@@ -78,7 +80,9 @@ func (p *pump) run() {
 		} else {
 			p.store(chunk)
 		}
-		p.tee.feed(chunk)
+		p.tee.show(chunk)
+		p.tee.shown()
+		p.tee.hand(chunk)
 		p.feed.pace(p.id)
 		if p.fed != nil {
 			p.fed()

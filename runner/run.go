@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -29,8 +30,8 @@ type run struct {
 	stdin     *inputPipe
 	feed      feed
 	observers []func(Observation)
-	// terminal: the command has one.
-	terminal bool
+	// screen is nil unless the command has a terminal.
+	screen *screen
 	// pumped gets one value from each pump that ends by itself.
 	pumped chan struct{}
 	// killing is a request to kill at once.
@@ -79,7 +80,6 @@ func attach(cmd *Cmd, backend Backend, started time.Time, files outputFiles) *Pr
 		hurry:      make(chan struct{}),
 		settled:    make(chan struct{}),
 		observers:  cmd.observers,
-		terminal:   cmd.PTY != nil,
 	}
 	r.arbiter.poll = backend.Poll
 	if s, ok := backend.(interface{ Outcome() (Outcome, bool) }); ok {
@@ -107,6 +107,7 @@ func attach(cmd *Cmd, backend Backend, started time.Time, files outputFiles) *Pr
 			p.fed = func() { r.fed.Store(int64(time.Since(r.started))) }
 		}
 	}
+	r.screen = newScreen(cmd, backend, taps)
 	p := &Process{live: func() *run { return r }}
 	if cmd.Stdin.Kind() == StdinInteractive {
 		r.stdin = newInputPipe(interactive(backend), taps)
@@ -154,12 +155,10 @@ func (r *run) supervise() {
 	if s, ok := r.backend.(interface{ StdinErr() error }); ok {
 		stdinErr = s.StdinErr()
 	}
-	var teeErr error
+	teeErr := r.screen.finish()
 	if r.stdin != nil {
-		var err error
-		if err, teeErr = r.stdin.finish(); stdinErr == nil {
-			stdinErr = err
-		}
+		err, tapErr := r.stdin.finish()
+		stdinErr, teeErr = cmp.Or(stdinErr, err), cmp.Or(teeErr, tapErr)
 	}
 	replayed := false
 	if s, ok := r.backend.(interface{ Replayed() bool }); ok {

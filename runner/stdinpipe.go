@@ -109,6 +109,7 @@ func (w *inputPipe) tell(piece []byte) {
 	if w.taps == nil {
 		return
 	}
+	w.taps.catchUp()
 	if err := w.taps.feed(stdinStream, piece, &w.over); err != nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -125,16 +126,24 @@ const finishPatience = 50 * time.Millisecond
 // finish ends the showing, and returns what went wrong. The child is gone, so that no Write blocks any more.
 func (w *inputPipe) finish() (err, tapErr error) {
 	w.over.Store(true)
-	timer := time.NewTimer(finishPatience)
-	defer timer.Stop()
-	select {
-	case w.turn <- struct{}{}:
+	if acquire(w.turn, finishPatience) {
 		<-w.turn
-	case <-timer.C:
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err, w.tapErr
+}
+
+// acquire takes the lock that turn is, unless that takes too long.
+func acquire(turn chan struct{}, atMost time.Duration) bool {
+	timer := time.NewTimer(atMost)
+	defer timer.Stop()
+	select {
+	case turn <- struct{}{}:
+		return true
+	case <-timer.C:
+		return false
+	}
 }
 
 // discarded takes everything: it is the input of a run that was over before it could read any.

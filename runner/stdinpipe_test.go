@@ -177,6 +177,32 @@ var _ = Describe("StdinPipe", func() {
 			Expect(res.Check()).To(HaveOccurred())
 		})
 
+		It("is tapped behind the output that its writer has seen, however he saw it", func(ctx SpecContext) {
+			const turns = 50_000
+			b := echoing{newStub()}
+			var seen []byte
+			cmd := runner.Command("tool").Tapped(func(runner.StreamID, []byte) { seen = append(seen, 'o') })
+			cmd = cmd.TappedStdin(func([]byte) { seen = append(seen, 'i') })
+			cmd.Stdin = runner.StdinPipe()
+			p := runner.Attach(cmd, b, time.Now())
+			say := func() {
+				_, err := p.Stdin().Write([]byte("x\n"))
+				Expect(err).NotTo(HaveOccurred())
+			}
+			say()
+			n := 0
+			for range p.Lines(ctx) {
+				if n++; n == turns {
+					break
+				}
+				say()
+			}
+			b.finish(contain.ExitStatus{})
+			_, err := p.Wait(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(strings.ReplaceAll(string(seen), "io", "")).To(BeEmpty())
+		})
+
 		It("survives a tap that panics, and one that is stuck", func(ctx SpecContext) {
 			b := &talkative{stub: newStub()}
 			p := attach(b, func([]byte) { panic(failure) })
@@ -212,6 +238,20 @@ var _ = Describe("StdinPipe", func() {
 		Expect(err).To(MatchError(os.ErrClosed))
 	})
 })
+
+// echoing is a backend that says what it is told.
+type echoing struct{ *stub }
+
+func (b echoing) Stdin() io.WriteCloser { return echo{b.stub} }
+
+type echo struct{ b *stub }
+
+func (e echo) Write(p []byte) (int, error) {
+	e.b.out.write(bytes.Clone(p))
+	return len(p), nil
+}
+
+func (echo) Close() error { return nil }
 
 // talkative is a backend with an input.
 type talkative struct {

@@ -23,9 +23,31 @@ type tee struct {
 }
 
 func (t *tee) feed(chunk []byte) {
+	t.show(chunk)
+	t.hand(chunk)
+}
+
+// announce says that a chunk is on its way to followers and taps, and shown that the taps have seen it.
+func (t *tee) announce() {
+	if t.tap != nil {
+		t.tap.coming[t.id] <- struct{}{}
+	}
+}
+
+func (t *tee) shown() {
+	if t.tap != nil {
+		<-t.tap.coming[t.id]
+	}
+}
+
+// show gives the taps a chunk, hand everybody else.
+func (t *tee) show(chunk []byte) {
 	if t.tap != nil {
 		t.note(t.tap.feed(t.id, chunk, &t.off))
 	}
+}
+
+func (t *tee) hand(chunk []byte) {
 	if t.w != nil && !t.off.Load() {
 		if err := guard(func() error { return writeAll(t.w, chunk) }); err != nil {
 			t.w = nil
@@ -103,14 +125,28 @@ type taps struct {
 	// turn is a lock. A mutex would stop the clock of a testing/synctest bubble while it is waited for, and the time for
 	// a stuck tap would never be over.
 	turn chan struct{}
-	list []func(StreamID, []byte)
+	// coming is held for each stream from before a chunk of it can be seen by a follower until the taps have seen it.
+	coming [2]chan struct{}
+	list   []func(StreamID, []byte)
 }
 
 func newTaps(list []func(StreamID, []byte)) *taps {
 	if len(list) == 0 {
 		return nil
 	}
-	return &taps{turn: make(chan struct{}, 1), list: slices.Clone(list)}
+	t := &taps{turn: make(chan struct{}, 1), list: slices.Clone(list)}
+	for id := range t.coming {
+		t.coming[id] = make(chan struct{}, 1)
+	}
+	return t
+}
+
+// catchUp returns when the taps have seen whatever a caller who now acts may have seen: what he does comes behind it.
+func (t *taps) catchUp() {
+	for _, coming := range t.coming {
+		coming <- struct{}{}
+		<-coming
+	}
 }
 
 func (t *taps) feed(id StreamID, chunk []byte, off *atomic.Bool) (failed error) {

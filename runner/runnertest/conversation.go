@@ -1,6 +1,7 @@
 package runnertest
 
 import (
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -95,6 +96,53 @@ func conversationCases() []Case {
 			_, err := p.Wait(s.ctx)
 			s.Expect(err).NotTo(gomega.HaveOccurred())
 			s.Expect(seen).To(gomega.Equal([]string{"in one\n", "out first", "in two\n", "out second", "end"}))
+		}),
+		of("a terminal that is resized shows it, and cannot be when all is over", func(s subject) {
+			said := &listener{}
+			r, cmd := s.prepare(Behaviour{Sizes: []runner.PTY{{Cols: 132, Rows: 43}, {Cols: 80, Rows: 24}}, Code: 3}, func(c *runner.Cmd) {
+				c.PTY = &runner.PTY{Cols: 100}
+				c.Output.Stdout.Tee = said
+			})
+			var sizes []runner.PTY
+			cmd = cmd.TappedResize(func(to runner.PTY) { sizes = append(sizes, to) })
+			p, err := r.Start(s.ctx, cmd)
+			if errors.Is(err, runner.ErrUnsupported) {
+				s.tb.Skip("no terminals here")
+			}
+			s.Expect(err).NotTo(gomega.HaveOccurred())
+			s.tb.Cleanup(func() { _ = p.Close() })
+			s.Eventually(said.heard).WithTimeout(patience).Should(gomega.Equal("24 100\r\n"))
+			s.Expect(p.Resize(132, 43)).To(gomega.Succeed())
+			s.Eventually(said.heard).WithTimeout(patience).Should(gomega.Equal("24 100\r\n43 132\r\n"))
+			s.Expect(p.Resize(0, 0)).To(gomega.Succeed())
+			res, err := p.Wait(s.ctx)
+			s.Expect(err).NotTo(gomega.HaveOccurred())
+			s.Expect(res.Outcome()).To(gomega.Equal(runner.Exited(3)))
+			s.Expect(string(res.Stdout())).To(gomega.Equal("24 100\r\n43 132\r\n24 80\r\n"))
+			s.Expect(sizes).To(gomega.Equal([]runner.PTY{{Cols: 132, Rows: 43}, {Cols: 80, Rows: 24}}))
+			s.Expect(p.Resize(1, 1)).To(gomega.MatchError(os.ErrProcessDone))
+		}),
+		of("a terminal is typed to and answers", func(s subject) {
+			said := &listener{}
+			r, cmd := s.prepare(Behaviour{
+				Stdout: []byte("name? "), Exchanges: []Exchange{{"bob", "age? "}, {"42", "bye"}}, Code: 7,
+			}, func(c *runner.Cmd) {
+				c.PTY, c.Stdin = &runner.PTY{}, runner.StdinPipe()
+				c.Output.Stdout.Tee = said
+			})
+			p, err := r.Start(s.ctx, cmd)
+			if errors.Is(err, runner.ErrUnsupported) {
+				s.tb.Skip("no terminals here")
+			}
+			s.Expect(err).NotTo(gomega.HaveOccurred())
+			s.tb.Cleanup(func() { _ = p.Close() })
+			s.Eventually(said.heard).WithTimeout(patience).Should(gomega.Equal("name? "))
+			s.say(p, "bob\n", said.heard, "name? age? ")
+			s.say(p, "42\n", said.heard, "name? age? bye")
+			s.Expect(p.Stdin().Close()).To(gomega.Succeed())
+			res, err := p.Wait(s.ctx)
+			s.Expect(err).NotTo(gomega.HaveOccurred())
+			s.Expect(res.Outcome()).To(gomega.Equal(runner.Exited(7)))
 		}),
 		of("interactive input that nobody can write to is closed by the verbs", func(s subject) {
 			res := s.run(Behaviour{Stdout: []byte("out")}, func(c *runner.Cmd) { c.Stdin = runner.StdinPipe() })

@@ -16,6 +16,9 @@ type Behaviour struct {
 	// Exchanges are a conversation, after Stdout and Stderr: for each, one line is read from standard input and then its
 	// answer written to standard output. At the end standard input is read to its end.
 	Exchanges []Exchange
+	// Sizes are those that its terminal ([runner.PTY]) is given while it runs. It writes the size that it has at first, as
+	// "ROWS COLS" and a line end of a terminal, "\r\n", after Stdout and Stderr; and so each of these when it has it.
+	Sizes []runner.PTY
 	// Pending keeps the command running, after it has written, until it is killed.
 	Pending bool
 	// Code is the exit code.

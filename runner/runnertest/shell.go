@@ -30,6 +30,13 @@ func Shell(b Behaviour) *runner.Cmd {
 	if b.EchoStdin {
 		script = append(script, "cat")
 	}
+	if len(b.Sizes) > 0 {
+		script = append(script, "stty size")
+	}
+	for _, size := range b.Sizes {
+		// A trap of SIGWINCH could come between a look at the size and the wait for it.
+		script = append(script, fmt.Sprintf(`until test "$(stty size)" = "%d %d"; do sleep 0.02; done`, size.Rows, size.Cols), "stty size")
+	}
 	for _, e := range b.Exchanges {
 		script = append(script, "read -r line", "printf '"+octal([]byte(e.Answer))+"'")
 	}
