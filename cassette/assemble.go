@@ -77,16 +77,14 @@ func (s *recording) assemble() (*parsed, error) {
 	if err := s.undeclared(old, p.tokens); err != nil {
 		return nil, err
 	}
-	p.header = appendTokens(fmt.Appendf(nil, "cassette %d\n", Version), p.tokens)
-	if p.masked {
-		p.header = appendRedact(p.header)
-	}
-	if old != nil {
-		p.header = append(p.header, old.extensions()...)
-	}
 	if old != nil && !s.extend && slices.Equal(old.tokens, p.tokens) {
 		p.runs = append(p.runs[:first], keepTexts(old.runs, p.runs[first:], s.matchers)...)
 	}
+	var extensions []byte
+	if old != nil {
+		extensions = old.extensions()
+	}
+	p.writeHeader(extensions)
 	if len(p.runs) > s.limits.Runs {
 		return nil, fmt.Errorf("%w: more than %d runs", ErrTooLarge, s.limits.Runs)
 	}
@@ -181,6 +179,19 @@ func permitsOf(old *parsed, matchers []programMatcher) *index {
 	return newIndex(runs, matchers)
 }
 
+// writeHeader writes everything before the first run, of the earliest version that has what the runs need.
+func (p *parsed) writeHeader(extensions []byte) {
+	p.format = 1
+	for i := range p.runs {
+		p.format = max(p.format, p.runs[i].needs())
+	}
+	p.header = appendTokens(fmt.Appendf(nil, "cassette %d\n", p.format), p.tokens)
+	if p.masked {
+		p.header = appendRedact(p.header)
+	}
+	p.header = append(p.header, extensions...)
+}
+
 // extensions are the x- lines of the header.
 func (p *parsed) extensions() (lines []byte) {
 	for line := range bytes.Lines(p.header) {
@@ -193,7 +204,7 @@ func (p *parsed) extensions() (lines []byte) {
 
 // readRun parses one run on its own.
 func readRun(text []byte, lim limits, side sideFiles) (runText, error) {
-	p := parser{limits: lim, body: text}
+	p := parser{limits: lim, body: text, parsed: parsed{format: Version}}
 	p.next()
 	if _, err := p.run(); err != nil {
 		return runText{}, err
@@ -236,7 +247,7 @@ func (r *runText) sameContent(other *runText) bool {
 
 // draft is the run as it is to be written, nil when it is not to be recorded.
 func (s *recording) draft(t *take) (*draft, error) {
-	d := &draft{argv: t.argv, dir: t.dir, env: t.env, stdin: t.stdin, inherit: t.inherit, interactive: t.interactive}
+	d := &draft{argv: t.argv, dir: t.dir, env: t.env, stdin: t.stdin, inherit: t.inherit, interactive: t.interactive, pty: t.pty}
 	if t.failure != nil {
 		d.end.failure = t.failure
 		return d, nil
@@ -277,9 +288,9 @@ func (t *take) observed(d *draft, res *runner.Result) error {
 	defer t.mu.Unlock()
 	if t.interactive {
 		d.stdin = t.stdin
-		if len(t.stdin) > MaxRun || len(t.clock.marks) > maxTurns {
-			return fmt.Errorf("%w: its conversation is longer than a cassette holds", ErrTooLarge)
-		}
+	}
+	if len(t.stdin) > MaxRun || t.clock.talk && len(t.clock.marks) > maxTurns {
+		return fmt.Errorf("%w: its conversation is longer than a cassette holds", ErrTooLarge)
 	}
 	totals := [2]int64{res.StdoutTotal(), res.StderrTotal()}
 	whole := [2]func() []byte{res.Stdout, res.Stderr}

@@ -64,7 +64,7 @@ func (c Chunking) cut(chunks []fake.Chunk) []fake.Chunk {
 	// Chunks that follow one another are joined first: what is cut is the stream, not each recorded piece.
 	var joined []fake.Chunk
 	for _, chunk := range chunks {
-		if n := len(joined); n > 0 && chunk.After == 0 && len(chunk.Reads) == 0 && !chunk.ReadsEOF && len(chunk.Data) > 0 &&
+		if n := len(joined); n > 0 && chunk.After == 0 && len(chunk.Reads) == 0 && !chunk.ReadsEOF && chunk.Resize == noPTY && len(chunk.Data) > 0 &&
 			joined[n-1].Stream == chunk.Stream && len(joined[n-1].Data) > 0 {
 			joined[n-1].Data = append(joined[n-1].Data[:len(joined[n-1].Data):len(joined[n-1].Data)], chunk.Data...)
 			continue
@@ -81,7 +81,7 @@ func (c Chunking) cut(chunks []fake.Chunk) []fake.Chunk {
 			n := next(data)
 			chunk.Data = data[:n:n]
 			out = append(out, chunk)
-			chunk.After, chunk.Reads, chunk.ReadsEOF = 0, nil, false
+			chunk.After, chunk.Reads, chunk.ReadsEOF, chunk.Resize = 0, nil, false, noPTY
 			data = data[n:]
 		}
 	}

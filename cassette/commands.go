@@ -7,7 +7,7 @@ import (
 )
 
 // Commands are the runs as commands that can be run again, with live values for tokens: [WithToken] and [WithPaths] apply. An entry is
-// nil where that cannot be done, since a secret was redacted in the command itself, or its input is interactive. A run that timed out has its deadline
+// nil where that cannot be done, since a secret was redacted in the command itself, or its input is interactive, or its terminal was resized. A run that timed out has its deadline
 // again; of the environment nothing is known but names, and the input that was the caller's own is closed.
 func (t *Tape) Commands(opts ...Option) ([]*runner.Cmd, error) {
 	o, err := gather(opts)
@@ -27,7 +27,7 @@ func (t *Tape) Commands(opts ...Option) ([]*runner.Cmd, error) {
 }
 
 func (r *runText) command(words translator) *runner.Cmd {
-	if r.interactive {
+	if r.gated() {
 		return nil
 	}
 	argv, dir, stdin := r.argv(), r.dir(), r.stream(secIn)
@@ -42,6 +42,10 @@ func (r *runText) command(words translator) *runner.Cmd {
 		return nil
 	}
 	cmd := runner.Command(argv[0], argv[1:]...)
+	if r.pty != noPTY {
+		size := r.pty
+		cmd.PTY = &size
+	}
 	cmd.Dir = string(words.toLive([]byte(dir), nil))
 	if len(stdin) > 0 {
 		cmd.Stdin = runner.StdinOf(words.toLive(stdin, nil))

@@ -35,7 +35,7 @@ type Change struct {
 	Old, New int
 	// Program is the base name of its program.
 	Program string
-	// Fields name what differs: outcome, stdout, stderr, environment, files, pipes-held, limits, tape, and the input of a conversation.
+	// Fields name what differs: outcome, stdout, stderr, environment, files, pipes-held, limits, tape, and the input and the sizes of a conversation.
 	Fields []string
 }
 
@@ -94,6 +94,7 @@ func (r *runText) changed(other *runText) (class Class, fields []string) {
 	a, b := r.tape(), other.tape()
 	differ(ClassTiming, "tape", slices.Equal(a.chunks, b.chunks) && a.exit == b.exit)
 	differ(ClassOutput, "input", !r.interactive || bytes.Equal(r.unmaskedInput(), other.unmaskedInput()))
+	differ(ClassOutput, "sizes", slices.Equal(r.sizes(), other.sizes()))
 	differ(ClassOutput, "environment", slices.Equal(r.env(), other.env()))
 	for id, name := range [2]string{"stdout", "stderr"} {
 		id := runner.StreamID(id)

@@ -2,6 +2,8 @@ package cassette_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os/exec"
 	"path/filepath"
@@ -87,7 +89,7 @@ func record(tb testing.TB, path string, b runnertest.Behaviour, configure func(*
 			cmd.Output.Stdout.Tee = writer(func([]byte) { cancel() })
 		}
 		// A start error is a recording too, and a cancel is what was asked for: the replay shows what came of either.
-		if b.Exchanges != nil {
+		if b.Exchanges != nil || b.Sizes != nil {
 			talk(ctx, tb, rec, b, cmd)
 		} else {
 			_, _ = runner.Run(ctx, rec, cmd)
@@ -105,6 +107,9 @@ func talk(ctx context.Context, tb testing.TB, r runner.Runner, b runnertest.Beha
 	said := make(chan int, 64)
 	cmd.Output.Stdout.Tee = writer(func(p []byte) { said <- len(p) })
 	p, err := r.Start(ctx, cmd)
+	if errors.Is(err, runner.ErrUnsupported) {
+		tb.Skip("no terminals here")
+	}
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -119,6 +124,14 @@ func talk(ctx context.Context, tb testing.TB, r runner.Runner, b runnertest.Beha
 		}
 	}
 	hear(len(b.Stdout))
+	if b.Sizes != nil {
+		cols, rows := cmd.PTY.Size()
+		hear(len(fmt.Sprintf("%d %d\r\n", rows, cols)))
+	}
+	for _, size := range b.Sizes {
+		_ = p.Resize(size.Cols, size.Rows)
+		hear(len(fmt.Sprintf("%d %d\r\n", size.Rows, size.Cols)))
+	}
 	for _, e := range b.Exchanges {
 		_, _ = io.WriteString(p.Stdin(), e.Line+"\n")
 		hear(len(e.Answer))

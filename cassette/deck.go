@@ -41,7 +41,7 @@ func Open(path string, opts ...Option) (*Deck, error) {
 	if o.replayOnly && len(o.passthrough) > 0 {
 		return nil, &ModeError{Mode: from.mode, Origin: from.origin, Reason: "WithReplayOnly and WithPassthrough exclude each other"}
 	}
-	if err := noteUse(path); err != nil {
+	if err := noteUse(path, variantsOf(path)); err != nil {
 		return nil, err
 	}
 	d, err := open(path, o, from)
@@ -53,8 +53,9 @@ func Open(path string, opts ...Option) (*Deck, error) {
 	return d, err
 }
 
-func open(path string, o options, from setting) (*Deck, error) {
+func open(name string, o options, from setting) (*Deck, error) {
 	mode, _ := from.mode.onCI()
+	path := o.fileFor(name, mode)
 	var tape *parsed
 	var check *inspection
 	if mode != Record {
@@ -80,9 +81,10 @@ func open(path string, o options, from setting) (*Deck, error) {
 		if err != nil {
 			return nil, errors.Join(err, check.result())
 		}
+		player.state().name = name
 		return newDeck(Deck{from: from, player: player}, o), nil
 	case mode == Replay || mode == Verify:
-		return nil, &MissError{Class: MissNoCassette, Path: path, Mode: from.mode, Origin: from.origin, Hint: o.hint}
+		return nil, &MissError{Class: MissNoCassette, Path: path, Mode: from.mode, Origin: from.origin, Variant: o.variant, Variants: variantsOf(name), Hint: o.hint}
 	}
 	if err := from.refuseOnCI(); err != nil {
 		return nil, err

@@ -69,6 +69,8 @@
 // once too often is told so; a line "repeat 3", "repeat *" or "optional" in the run says otherwise, and [WithOrder] wants the order of the file. Inputs that differ each time are registered with [WithToken], when recording and when
 // replaying; in the file they are tokens, and in replayed output they are the live values.
 //
+// [WithVariant] keeps a cassette apart for a platform, a locale or a version of a tool, in a file of its own beside the plain one.
+//
 // # Misses
 //
 // A call without a run is a [*MissError], which matches [ErrMiss] and never an error that code takes for "not installed". Its message
@@ -109,6 +111,14 @@
 // fine, and JSON may be spelled in another way. Waiting for output that was not there before the next input was written waits for ever:
 // record a test again when it has learned to wait.
 //
+// # Terminals
+//
+// A command with a runner.PTY is recorded with the size of its terminal, and what it wrote as one stream, verbatim. Size and terminal are matched:
+// a call with another size, or with pipes, is a miss that says so, and [IgnoreSize] waives the size. runner.Process.Resize is a turn as input is: at replay what
+// followed comes when the terminal is given that size, and another size, or one more, ends the run with a miss of class [MissInput]. So does one that is left out
+// keep the run waiting, as an input does. An instant replay without turns is over when it has started, and cannot be resized any more. No terminal is needed to replay:
+// it works on every system.
+//
 // # Saving
 //
 // Save writes a temporary file (0600), sees it onto the disk and renames it: a crash at any instant leaves the old file or
@@ -118,7 +128,7 @@
 // # Where it is proven
 //
 // The specs of this package hold the words above: "What is written" every byte and outcome, "Reading a file" strictness, "A
-// recorder", "A player", "A miss", "Tokens" and "Open" what their names say, "A conversation" turns and divergence, "Redaction" the rules, the canaries and the final scan, "Saving" privacy, links, locks and kills at random instants
+// recorder", "A player", "A miss", "Tokens" and "Open" what their names say, "A conversation" turns and divergence, "A terminal" sizes and what is matched of them, "A variant" which file is played, "Redaction" the rules, the canaries and the final scan, "Saving" privacy, links, locks and kills at random instants
 // (with an in-place writer that does lose files, as the control), "A large file" what is found when, "A side file" its rule and its faults, "Files of a command" what is restored and what is not, "Secrets" the printers, "Conformance" that recording and replaying
 // pass the specs of runner/runnertest.
 package cassette

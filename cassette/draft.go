@@ -17,9 +17,11 @@ type draft struct {
 	inherit bool
 	// interactive says that the input is one side of a conversation, whose order the tape has.
 	interactive bool
-	stream      [2]capture
-	end         ending
-	effects     []effect
+	// pty is the size of the terminal at the start, zero for none.
+	pty     runner.PTY
+	stream  [2]capture
+	end     ending
+	effects []effect
 	// undeclared is how many files it changed besides, -1 for too many to know.
 	undeclared int
 	held       bool
@@ -47,6 +49,9 @@ func (d *draft) append(dst []byte, t translator, side sideFiles) []byte {
 	}
 	if len(d.env) > 0 {
 		dst = appendEnv(dst, d.env)
+	}
+	if d.pty != noPTY {
+		dst = append(appendSize(append(dst, "  pty "...), d.pty), '\n')
 	}
 	arrivals := d.tape
 	switch {

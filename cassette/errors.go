@@ -83,7 +83,7 @@ func (e *VersionError) Error() string {
 	if e.Path != "" {
 		where = fmt.Sprintf("%q ", e.Path)
 	}
-	return fmt.Sprintf("cassette: %sis of version %d, and this reader knows version %d", where, e.Version, Version)
+	return fmt.Sprintf("cassette: %sis of version %d, and this reader knows versions up to %d", where, e.Version, Version)
 }
 
 // Is makes the error match [ErrVersion].

@@ -56,6 +56,9 @@ func explain(e *MissError, called *call, nearest []call) string {
 	if len(e.Matchers) > 0 {
 		line("matchers", "%s", strings.Join(e.Matchers, ", "))
 	}
+	if text := describeVariants(e.Variant, e.Variants); text != "" {
+		line("variants", "%s", strings.TrimPrefix(text, "; "))
+	}
 	if e.Cause != "" {
 		line("cause", "%s", e.Cause)
 	}
@@ -67,6 +70,9 @@ func describeRest(line func(string, string, ...any), c *call) {
 	if c.dir != "" {
 		line("", "in directory %s", quoteShown([]byte(c.dir)))
 	}
+	if c.pty != noPTY {
+		line("", "on a terminal of %s", showSize(c.pty))
+	}
 	switch {
 	case c.inherit:
 		line("", "reading its caller's input")
@@ -76,6 +82,10 @@ func describeRest(line func(string, string, ...any), c *call) {
 }
 
 func describeDifference(line func(string, string, ...any), d Difference, recorded, called *call) {
+	if d.Field == FieldTerminal {
+		line("", "%s: %s", d.Field, describePTY(recorded.pty, called.pty))
+		return
+	}
 	value := func(c *call) []byte {
 		switch {
 		case d.Field == FieldDir:

@@ -17,13 +17,13 @@ type Format string
 
 // The formats.
 const (
-	// Asciicast is asciicast v3: output with its times, interactive input too, both streams as one, for players of terminal sessions. Bytes that
-	// are not UTF-8 become U+FFFD there; line ends become CR LF, as a terminal has them.
+	// Asciicast is asciicast v3: output with its times, interactive input and sizes too, both streams as one, for players of terminal sessions.
+	// Bytes that are not UTF-8 become U+FFFD there; line ends of a run without a terminal become CR LF, as one has them.
 	Asciicast Format = "asciicast"
 	// Txtar is a text archive: argv, stdin, stdout, stderr and outcome of each run as files. What a text archive cannot hold
 	// is quoted, in a file that ends in .quoted.
 	Txtar Format = "txtar"
-	// JSONLines is one event a line: start, in, out, err, eof, end. Bytes that are not UTF-8 are in base64.
+	// JSONLines is one event a line: start, in, out, err, eof, resize, end. Bytes that are not UTF-8 are in base64.
 	JSONLines Format = "jsonl"
 )
 
@@ -56,7 +56,7 @@ func (r *runText) chunks() (list []chunk, exit time.Duration) {
 	s := r.script(translator{}, RealTime)
 	var pauses []time.Duration // before each turn: the script leaves them to whoever writes
 	for _, a := range r.tape().chunks {
-		if a.stream == inStream || a.stream == inClosed {
+		if a.stream >= inStream {
 			pauses = append(pauses, a.after)
 		}
 	}
@@ -64,6 +64,10 @@ func (r *runText) chunks() (list []chunk, exit time.Duration) {
 		switch {
 		case c.ReadsEOF:
 			list = append(list, chunk{after: pauses[0], stream: inClosed})
+			pauses = pauses[1:]
+			continue
+		case c.Resize != noPTY:
+			list = append(list, chunk{pauses[0], resized, []byte(showSize(c.Resize))})
 			pauses = pauses[1:]
 			continue
 		case len(c.Reads) > 0:
@@ -86,8 +90,15 @@ func (t *Tape) asciicast(b *bytes.Buffer) {
 		encoder.SetEscapeHTML(false)
 		_ = encoder.Encode(v)
 	}
-	line(map[string]any{"version": 3, "term": map[string]any{"cols": 80, "rows": 24}})
 	p := t.state()
+	size := sized(&runner.PTY{})
+	for i := range p.runs {
+		if p.runs[i].pty != noPTY {
+			size = p.runs[i].pty
+			break
+		}
+	}
+	line(map[string]any{"version": 3, "term": map[string]any{"cols": size.Cols, "rows": size.Rows}})
 	var wait time.Duration
 	event := func(after time.Duration, code, data string) {
 		line([]any{float64((wait + after).Milliseconds()) / 1000, code, data})
@@ -96,6 +107,10 @@ func (t *Tape) asciicast(b *bytes.Buffer) {
 	for i := range p.runs {
 		r := &p.runs[i]
 		event(0, "m", fmt.Sprintf("run %d: %s", i+1, shellLine(r.argv())))
+		if r.pty != noPTY && r.pty != size {
+			size = r.pty
+			event(0, "r", showSize(size))
+		}
 		var torn [3][]byte
 		list, exit := r.chunks()
 		for _, c := range list {
@@ -103,13 +118,20 @@ func (t *Tape) asciicast(b *bytes.Buffer) {
 				wait += c.after
 				continue
 			}
+			if c.stream == resized {
+				event(c.after, "r", string(c.data))
+				size, _, _ = cutSize(c.data)
+				continue
+			}
 			data := append(torn[c.stream], c.data...)
 			whole := len(data) - tornRune(data)
 			torn[c.stream] = bytes.Clone(data[whole:])
-			text := strings.ReplaceAll(strings.ToValidUTF8(string(data[:whole]), "\ufffd"), "\n", "\r\n")
-			code, text := "o", strings.ReplaceAll(text, "\r\r\n", "\r\n")
+			code, text := "o", strings.ToValidUTF8(string(data[:whole]), "\ufffd")
+			if r.pty == noPTY {
+				text = strings.ReplaceAll(strings.ReplaceAll(text, "\n", "\r\n"), "\r\r\n", "\r\n")
+			}
 			if c.stream == inStream {
-				code, text = "i", strings.ReplaceAll(text, "\r\n", "\r") // as a keyboard has it
+				code, text = "i", strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r") // as a keyboard has it
 			}
 			event(c.after, code, text)
 		}
@@ -157,6 +179,9 @@ func (t *Tape) txtar(b *bytes.Buffer) {
 			argv = append(appendEscaped(append(argv, '"'), []byte(arg)), "\"\n"...)
 		}
 		file("argv", argv)
+		if r.pty != noPTY {
+			file("terminal", []byte(showSize(r.pty)+"\n"))
+		}
 		file("stdin", r.stream(secIn))
 		file("stdout", r.output(runner.Stdout))
 		file("stderr", r.output(runner.Stderr))
@@ -172,6 +197,7 @@ type event struct {
 	Argv64  [][]byte `json:"argv_base64,omitempty"`
 	Dir     string   `json:"dir,omitempty"`
 	Env     []string `json:"env,omitempty"`
+	PTY     string   `json:"pty,omitempty"`
 	Ms      *int64   `json:"ms,omitempty"`
 	Text    *string  `json:"text,omitempty"`
 	Base64  []byte   `json:"base64,omitempty"`
@@ -193,6 +219,9 @@ func (t *Tape) jsonLines(b *bytes.Buffer) {
 	for i := range p.runs {
 		r := &p.runs[i]
 		start := event{Run: i + 1, Event: "start", Argv: r.argv(), Dir: r.dir(), Env: r.env()}
+		if r.pty != noPTY {
+			start.PTY = showSize(r.pty)
+		}
 		for _, arg := range start.Argv {
 			if !utf8.ValidString(arg) {
 				for _, arg := range start.Argv {
@@ -211,8 +240,12 @@ func (t *Tape) jsonLines(b *bytes.Buffer) {
 		list, exit := r.chunks()
 		for _, c := range list {
 			ms := c.after.Milliseconds()
-			e := event{Run: i + 1, Event: [...]string{"out", "err", "in", "eof"}[c.stream], Ms: &ms}
-			if c.stream != inClosed {
+			e := event{Run: i + 1, Event: [...]string{"out", "err", "in", "eof", "resize"}[c.stream], Ms: &ms}
+			switch c.stream {
+			case inClosed:
+			case resized:
+				e.PTY = string(c.data)
+			default:
 				e.setData(c.data)
 			}
 			_ = encoder.Encode(e)

@@ -53,7 +53,7 @@ func FaultSignal(sig syscall.Signal) Fault {
 // FaultStart makes the start of the run fail.
 func FaultStart(kind runner.StartKind) Fault {
 	return func(d *draft) {
-		*d = draft{argv: d.argv, dir: d.dir, env: d.env, stdin: d.stdin, inherit: d.inherit, interactive: d.interactive, end: ending{failure: &startFailure{kind: kind}}}
+		*d = draft{argv: d.argv, dir: d.dir, env: d.env, stdin: d.stdin, inherit: d.inherit, interactive: d.interactive, pty: d.pty, end: ending{failure: &startFailure{kind: kind}}}
 		if d.interactive {
 			d.stdin = nil
 		}
@@ -82,7 +82,7 @@ func FaultKill(bytes int64) Fault {
 		left := bytes
 		over := false
 		d.filter(func(a arrival) int64 {
-			if a.stream == inStream || a.stream == inClosed {
+			if a.stream >= inStream {
 				if over {
 					return -1
 				}
@@ -122,7 +122,7 @@ func (d *draft) filter(keep func(arrival) int64) {
 		}
 		d.taped = d.end.failure == nil
 	}
-	var totals [4]int64
+	var totals [onTape]int64
 	var kept []arrival
 	var carried time.Duration
 	for _, a := range d.tape.chunks {

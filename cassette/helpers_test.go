@@ -72,7 +72,7 @@ func runsOf(path string) string {
 }
 
 // arrival is the time in each entry of a tape line.
-var arrival = regexp.MustCompile(`( )\d+([oei]\d+|[xc])`)
+var arrival = regexp.MustCompile(`( )\d+([oei]\d+|r\d+x\d+|[xc])`)
 
 // timeless is a cassette's text as if everything had come at once, however busy the machine was.
 func timeless(text string) string {

@@ -78,10 +78,7 @@ func Import(data []byte, opts ...Option) (tape *Tape, skipped []string, err erro
 		p.runs = append(p.runs, run)
 		p.masked = p.masked || redactor != nil && redactor.used
 	}
-	p.header = fmt.Appendf(nil, "cassette %d\n", Version)
-	if p.masked {
-		p.header = appendRedact(p.header)
-	}
+	p.writeHeader(nil)
 	p.settle()
 	if found := g.scan(p, p.marshal()); len(found) > 0 {
 		return nil, nil, &SecretError{Findings: found}

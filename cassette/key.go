@@ -20,6 +20,8 @@ type call struct {
 	inherit bool
 	// interactive says that the input is a conversation, which is compared while it goes on. stdin is then empty.
 	interactive bool
+	// pty is the size of the terminal at the start, zero for none.
+	pty runner.PTY
 }
 
 // callOf is the call that cmd is, in live words.
@@ -27,6 +29,7 @@ func callOf(cmd *runner.Cmd, stdin []byte) call {
 	kind := cmd.Stdin.Kind()
 	return call{
 		argv: cmd.Argv(), dir: cmd.Dir, stdin: stdin, inherit: kind == runner.StdinInherit, interactive: kind == runner.StdinInteractive,
+		pty: sized(cmd.PTY),
 	}
 }
 
@@ -61,7 +64,7 @@ func (c call) canonical() call {
 }
 
 func (c *call) equal(other *call) bool {
-	return c.inherit == other.inherit && c.interactive == other.interactive && c.dir == other.dir && bytes.Equal(c.stdin, other.stdin) &&
+	return c.inherit == other.inherit && c.interactive == other.interactive && c.pty == other.pty && c.dir == other.dir && bytes.Equal(c.stdin, other.stdin) &&
 		programOf(c.argv) == programOf(other.argv) && slices.Equal(c.argv[1:], other.argv[1:])
 }
 
@@ -148,6 +151,7 @@ func (c *call) hash() uint64 {
 	if c.interactive {
 		h.WriteByte(3)
 	}
+	hashPTY(&h, c.pty)
 	return h.Sum64()
 }
 
@@ -187,7 +191,15 @@ func (r *runText) hash() uint64 {
 	if r.interactive {
 		h.WriteByte(3)
 	}
+	hashPTY(&h, r.pty)
 	return h.Sum64()
+}
+
+func hashPTY(h *maphash.Hash, size runner.PTY) {
+	if size != noPTY {
+		var b [13]byte
+		h.Write(appendSize(append(b[:0], 4), size))
+	}
 }
 
 func writeQuoted(h *maphash.Hash, payload []byte) {
@@ -200,7 +212,7 @@ func writeQuoted(h *maphash.Hash, payload []byte) {
 
 // call is what the run is matched by.
 func (r *runText) call() call {
-	c := call{argv: r.argv(), dir: r.dir(), stdin: r.input(), inherit: r.inherit, interactive: r.interactive}
+	c := call{argv: r.argv(), dir: r.dir(), stdin: r.input(), inherit: r.inherit, interactive: r.interactive, pty: r.pty}
 	if r.masked {
 		return c.canonical()
 	}
@@ -213,7 +225,7 @@ func (r *runText) answers(c *call) bool {
 		recorded := r.call()
 		return recorded.equal(c)
 	}
-	if r.argc != len(c.argv) || r.inherit != c.inherit || r.interactive != c.interactive || !r.interactive && r.size[0] != len(c.stdin) || (r.start[secDir] == 0) != (c.dir == "") {
+	if r.argc != len(c.argv) || r.inherit != c.inherit || r.interactive != c.interactive || r.pty != c.pty || !r.interactive && r.size[0] != len(c.stdin) || (r.start[secDir] == 0) != (c.dir == "") {
 		return false
 	}
 	same, i := true, 0

@@ -77,7 +77,7 @@ func LintAt(data []byte, path string) (list []Problem) {
 				add("x-allow wants a rule and a place (%s)", strings.Join(places, ", "))
 			}
 		}
-		key := fmt.Sprintf("%q %q %q", r.call().argv, r.dir(), r.stream(secIn))
+		key := fmt.Sprintf("%q %q %q %v", r.call().argv, r.dir(), r.stream(secIn), r.pty)
 		if before, ok := seen[key]; ok {
 			if r.masked && p.runs[before].repeat >= 0 && !bytes.Equal(r.output(runner.Stdout), p.runs[before].output(runner.Stdout)) &&
 				bytes.Contains([]byte(key), []byte("<redacted>")) {

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/boombox-go/boombox/runner"
 )
 
 // Call is what a command is matched by, in the words of the file: tokens and placeholders stand for values.
@@ -20,6 +22,9 @@ type Call struct {
 	// then one line of it, or empty where the command as such is compared.
 	Stdin                []byte
 	Inherit, Interactive bool
+	// PTY is the size of its terminal at the start, zero for none. Of a terminal that is given another size, the call is
+	// compared as if it had begun with that.
+	PTY runner.PTY
 }
 
 // Matcher says what does not matter about the calls of a program: it turns each call into the one that is compared, the
@@ -57,6 +62,7 @@ func adapt(matchers []programMatcher, c call) call {
 	program := programOf(c.argv)
 	public := Call{
 		Argv: append([]string{program}, c.argv[1:]...), Program: c.argv[0], Dir: c.dir, Stdin: c.stdin, Inherit: c.inherit, Interactive: c.interactive,
+		PTY: c.pty,
 	}
 	for _, m := range matchers {
 		if m.program == "" || m.program == program {
@@ -66,7 +72,7 @@ func adapt(matchers []programMatcher, c call) call {
 	if len(public.Argv) == 0 {
 		public.Argv = []string{program}
 	}
-	return call{public.Argv, public.Dir, public.Stdin, public.Inherit, public.Interactive}
+	return call{public.Argv, public.Dir, public.Stdin, public.Inherit, public.Interactive, public.PTY}
 }
 
 // namesFor are the matchers in force for a program.

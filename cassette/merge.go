@@ -143,11 +143,7 @@ func merge(b, o, t *parsed) (*parsed, error) {
 		}
 	}
 	merged.masked = o.masked || t.masked
-	merged.header = appendTokens(fmt.Appendf(nil, "cassette %d\n", Version), merged.tokens)
-	if merged.masked {
-		merged.header = appendRedact(merged.header)
-	}
-	merged.header = append(merged.header, o.extensions()...)
+	merged.writeHeader(o.extensions())
 	merged.settle()
 	p, err := parse(merged.marshal(), defaultLimits, mustFit)
 	if err != nil {

@@ -25,7 +25,8 @@ const (
 	MissExhausted MissClass = "exhausted"
 	// MissOutOfOrder: the run of this very call is there, and others come before it.
 	MissOutOfOrder MissClass = "out of order"
-	// MissInput: the run of this very call was being played, and was given other input than is recorded. Such a run is cancelled.
+	// MissInput: the run of this very call was being played, and was given other input, or its terminal another size, than is recorded. Such a
+	// run is cancelled.
 	MissInput MissClass = "input diverged"
 	// MissTruncated: the run of this very call is there, and the cassette does not hold as much of its output as the
 	// command would keep.
@@ -54,6 +55,9 @@ type MissError struct {
 	Cause string
 	// Matchers are the names of those in force for the program; see [WithMatchers].
 	Matchers []string
+	// Variant is the one that was asked for, "" for none, and Variants are those that there are; see [WithVariant].
+	Variant  string
+	Variants []string
 	// Hint is the command that records anew.
 	Hint string
 
@@ -78,6 +82,7 @@ const (
 	FieldArgument Field = "argument"
 	FieldDir      Field = "directory"
 	FieldStdin    Field = "input"
+	FieldTerminal Field = "terminal"
 )
 
 // Difference is one thing in which a run differs from the call, without the text.
@@ -85,7 +90,7 @@ type Difference struct {
 	Field Field
 	// Index counts the arguments from 1; it is 0 for the other fields.
 	Index int
-	// Recorded and Called are the lengths in bytes, -1 where there is none.
+	// Recorded and Called are the lengths in bytes, -1 where there is none. For a terminal they are -1 or 0; the cause has the sizes.
 	Recorded, Called int
 }
 
@@ -96,6 +101,12 @@ func (d Difference) String() string {
 		what = fmt.Sprintf("%s %d", d.Field, d.Index)
 	}
 	switch {
+	case d.Field == FieldTerminal && d.Called == d.Recorded:
+		return "the size of the terminal differs"
+	case d.Field == FieldTerminal && d.Called < 0:
+		return "a terminal is recorded and not in the call"
+	case d.Field == FieldTerminal:
+		return "the terminal of the call is not recorded"
 	case d.Called < 0:
 		return fmt.Sprintf("%s is recorded (%s) and not in the call", what, plaintext.Count(d.Recorded, "byte"))
 	case d.Recorded < 0:
@@ -109,7 +120,7 @@ func (e *MissError) Error() string {
 	var b strings.Builder
 	if e.Class == MissNoCassette {
 		fmt.Fprintf(&b, "cassette: there is no cassette %q (%s)", e.Path, setting{e.Mode, e.Origin})
-		return b.String() + "; record it with: " + e.Hint
+		return b.String() + describeVariants(e.Variant, e.Variants) + "; record it with: " + e.Hint
 	}
 	fmt.Fprintf(&b, "cassette: miss at call %d, of %s", e.Call, showName(e.Program))
 	if e.Path != "" {
@@ -131,7 +142,7 @@ func (e *MissError) Error() string {
 		b.WriteString("; " + e.Cause)
 	}
 	fmt.Fprintf(&b, " (%s; %s, %d played)", setting{e.Mode, e.Origin}, plaintext.Count(e.Runs, "run"), e.Played)
-	return b.String() + "; record anew with: " + e.Hint
+	return b.String() + describeVariants(e.Variant, e.Variants) + "; record anew with: " + e.Hint
 }
 
 // Is makes the error match [ErrMiss].
@@ -162,7 +173,7 @@ func (s *playing) miss(c call) *MissError {
 	e := &MissError{
 		Program: programOf(c.argv), Path: s.tape.path, Mode: s.from.mode, Origin: s.from.origin, Call: s.calls,
 		Runs: len(s.index.runs), Played: len(s.index.runs) - left, NextUnplayed: next, Hint: s.hint,
-		Matchers: namesFor(s.index.matchers, programOf(c.argv)),
+		Matchers: namesFor(s.index.matchers, programOf(c.argv)), Variant: s.variant, Variants: variantsOf(s.name),
 	}
 	var same []Candidate
 	for i := range s.index.runs {
@@ -242,6 +253,16 @@ func differences(recorded, called *call) (list []Difference) {
 	if recorded.inherit != called.inherit || recorded.interactive != called.interactive || string(recorded.stdin) != string(called.stdin) {
 		list = append(list, Difference{Field: FieldStdin, Recorded: len(recorded.stdin), Called: len(called.stdin)})
 	}
+	if recorded.pty != called.pty {
+		d := Difference{Field: FieldTerminal}
+		if recorded.pty == noPTY {
+			d.Recorded = -1
+		}
+		if called.pty == noPTY {
+			d.Called = -1
+		}
+		list = append(list, d)
+	}
 	return list
 }
 
@@ -249,6 +270,8 @@ func differences(recorded, called *call) (list []Difference) {
 func likelyCause(recorded, called *call, differ []Difference) string {
 	sorted := func(argv []string) []string { return slices.Sorted(slices.Values(argv[1:])) }
 	switch first := differ[0]; {
+	case first.Field == FieldTerminal:
+		return describePTY(recorded.pty, called.pty)
 	case recorded.inherit != called.inherit && len(differ) == 1:
 		return "one of them reads the standard input of its caller, and the other does not"
 	case recorded.interactive != called.interactive && len(differ) == 1:

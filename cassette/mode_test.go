@@ -176,7 +176,7 @@ var _ = Describe("Open", func() {
 		for name, content := range map[string]string{
 			"something else":  "# Notes\n",
 			"a broken one":    "cassette 1\nrun\n",
-			"a later version": "cassette 2\nend 0 sha256:00\n",
+			"a later version": "cassette 3\nend 0 sha256:00\n",
 			"an empty file":   "",
 		} {
 			Expect(os.WriteFile(path, []byte(content), 0o600)).To(Succeed())

@@ -29,6 +29,8 @@ type options struct {
 	chunking  Chunking
 	effects   []string
 	stepper   *Stepper
+	// variant is which of the cassette's files it is, "" for the plain one.
+	variant string
 }
 
 func gather(opts []Option) (options, error) {

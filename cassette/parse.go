@@ -8,8 +8,9 @@ import (
 	"fmt"
 )
 
-// Version is the version of the format that this package writes. It reads every version up to it.
-const Version = 1
+// Version is the latest version of the format that this package knows. It reads every version up to it, and writes the earliest that
+// has all that a file needs.
+const Version = 2
 
 // parsed is a whole file: its header, its runs, and the names of its tokens.
 type parsed struct {
@@ -21,6 +22,8 @@ type parsed struct {
 	// masked says that something was redacted: placeholders then stand for whatever they replaced.
 	masked bool
 	runs   []runText
+	// format is the version that its first line names.
+	format int
 	// raw is the file up to the trailer, and last the trailer that was found to fit; nil for one that was not read as it is.
 	raw, last []byte
 	// side are the contents of its side files.
@@ -145,6 +148,8 @@ func (p *parser) version() error {
 		return &CorruptError{Line: 1, Reason: not}
 	case version > Version:
 		return &VersionError{Version: int(version)}
+	default:
+		p.format = int(version)
 	}
 	return nil
 }
@@ -252,7 +257,7 @@ func (p *parser) split() *parser {
 		return nil
 	}
 	at += i + 1
-	rest := &parser{limits: p.limits, body: p.body[at:], parsed: parsed{masked: p.masked}}
+	rest := &parser{limits: p.limits, body: p.body[at:], parsed: parsed{masked: p.masked, format: p.format}}
 	p.body = p.body[:at]
 	return rest
 }
@@ -335,7 +340,11 @@ func (p *parser) run() (more bool, err error) {
 		end = p.start
 	}
 	r.text = p.body[from:end:end]
-	if problem := r.finish(); problem != "" {
+	problem := r.finish()
+	if need := r.needs(); problem == "" && need > p.format {
+		problem = fmt.Sprintf("run that a cassette of version %d cannot have: it takes version %d", p.format, need)
+	}
+	if problem != "" {
 		return false, &CorruptError{Line: r.line, Reason: problem}
 	}
 	p.runs = append(p.runs, r)

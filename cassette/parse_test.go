@@ -3,6 +3,7 @@ package cassette_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -110,12 +111,17 @@ var _ = Describe("Reading a file", func() {
 		Expect(string(tape.Runs()[0].Text())).To(And(HavePrefix("run\n  argv \"git\"\n"), HaveSuffix("12x\n")))
 	})
 
-	It("takes the worked example of FORMAT.md as it stands there", func() {
-		_, example, _ := strings.Cut(contents("FORMAT.md"), "```\n")
-		example, _, _ = strings.Cut(example, "```")
-		tape, err := cassette.Parse([]byte(example))
-		Expect(err).NotTo(HaveOccurred())
-		Expect(tape.Len()).To(Equal(2))
+	It("takes the worked examples of FORMAT.md as they stand there", func() {
+		rest := contents("FORMAT.md")
+		for version, runs := range []int{2, 1} {
+			var example string
+			_, rest, _ = strings.Cut(rest, "```\n")
+			example, rest, _ = strings.Cut(rest, "```\n")
+			tape, err := cassette.Parse([]byte(example))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(tape.Len()).To(Equal(runs))
+			Expect(example).To(HavePrefix(fmt.Sprintf("cassette %d\n", version+1)))
+		}
 	})
 
 	It("keeps no hold of what it was given", func() {
@@ -269,11 +275,11 @@ var _ = Describe("Reading a file", func() {
 	})
 
 	It("refuses a later version by number", func() {
-		_, err := cassette.Parse(trailered(strings.Replace(body, "cassette 1", "cassette 2", 1)))
+		_, err := cassette.Parse(trailered(strings.Replace(body, "cassette 1", "cassette 3", 1)))
 		var version *cassette.VersionError
 		Expect(errors.As(err, &version)).To(BeTrue())
-		Expect(version.Version).To(Equal(2))
-		Expect(err).To(MatchError("cassette: is of version 2, and this reader knows version 1"))
+		Expect(version.Version).To(Equal(3))
+		Expect(err).To(MatchError("cassette: is of version 3, and this reader knows versions up to 2"))
 		Expect(err).NotTo(MatchError(cassette.ErrCorrupt))
 	})
 
@@ -328,6 +334,9 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("cassette 1\nrun\n  argv \"\"\n  timeout 1s then signal SIGKILL\n  tape 5x\n"))
 	f.Add([]byte("cassette 1\r\nx-\r\nrun\r\n  argv \"a\"\r\n  cancelled\r\n  cut err head 5\r\n"))
 	f.Add([]byte("cassette 1\nrun\n  argv \"a\"\n  env \"\\\"\" A\n  in64 AA==\n  idle 1ms then exit 0\n"))
+	f.Add([]byte(terminalBody))
+	f.Add([]byte("cassette 2\nrun\n  argv \"a\"\n  pty 1x65535\n  exit 0\n  tape 0r2x2 0r1x1 0x\n"))
+	f.Add([]byte("cassette 1\nrun\n  argv \"a\"\n  pty 80x24\n  start not-found ENOENT\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		_, _ = cassette.Parse(text)
 		file, err := cassette.Reseal(text)
@@ -349,6 +358,11 @@ func FuzzParse(f *testing.F) {
 				run.Script()
 			}
 			_, _ = run.Stdin()
+			for _, size := range run.Resizes() {
+				if first, ok := run.PTY(); !ok || size.Cols == 0 || size.Rows == 0 || first.Cols == 0 || first.Rows == 0 {
+					t.Fatalf("a terminal of no size: %v", run)
+				}
+			}
 			_, _, _, _ = run.Dir(), run.EnvNames(), run.Stdout(), run.Stderr()
 		}
 	})

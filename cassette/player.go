@@ -47,6 +47,8 @@ type playing struct {
 	stepper  *Stepper
 	// effects are the patterns of the files that may be restored.
 	effects []string
+	// name is the path without its variant, "" for a cassette that was not opened by it.
+	name, variant string
 	// check is the rest of the check of a file that was skimmed, nil where there is none.
 	check *inspection
 
@@ -74,7 +76,7 @@ func newPlayer(p *parsed, o options, from setting, check *inspection) (*Player, 
 	}
 	s := &playing{
 		tape: p, words: words, pace: o.pace, from: from, hint: o.hint, guard: newGuard(o.redaction), order: o.order, limits: o.limits, check: check,
-		chunking: o.chunking, stepper: o.stepper, effects: o.effects,
+		chunking: o.chunking, stepper: o.stepper, effects: o.effects, variant: o.variant,
 		index: newIndex(p.runs, o.matchers),
 	}
 	return &Player{printer{s.describe}, func() *playing { return s }}, nil
@@ -114,18 +116,20 @@ func (s *playing) start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, 
 		return nil, err
 	}
 	switch {
-	case r.interactive:
+	case r.gated():
 		return s.converse(ctx, cmd, c, r)
 	case s.stepper != nil:
 		cmd = cmd.Clone()
 		cmd.Stdin = runner.Stdin{}
 		script := r.script(s.words, RealTime)
 		script.Pending = r.end.outcome == runner.Cancelled
+		script.Mismatch = func(wrong *fake.InputError) error { return s.diverged(c, r, wrong, &hearing{}) }
 		return fake.Play(context.WithoutCancel(ctx), cmd, s.stepper.stepped(s.cut(script)))
 	case s.pace == Instant && s.chunking.none() && r.end.outcome != runner.Cancelled:
 		return runner.Settle(cmd, r.finished(s.words)), nil
 	}
 	script := r.script(s.words, s.pace)
+	script.Mismatch = func(wrong *fake.InputError) error { return s.diverged(c, r, wrong, &hearing{}) }
 	script.Pending = script.Pending && (s.pace != Instant || r.end.outcome == runner.Cancelled)
 	return fake.Play(context.WithoutCancel(ctx), s.timed(cmd, r), s.cut(script))
 }

@@ -83,6 +83,33 @@ func input(text string) func(*runner.Cmd) {
 	return func(c *runner.Cmd) { c.Stdin = runner.StdinString(text) }
 }
 
+// pty gives a command a terminal.
+func pty(cols, rows uint16) func(*runner.Cmd) {
+	return func(c *runner.Cmd) { c.PTY = &runner.PTY{Cols: cols, Rows: rows} }
+}
+
+// shellOnTerminal talks to a shell on a terminal, which becomes as large as it is told.
+func shellOnTerminal(ctx context.Context, r runner.Runner, larger runner.PTY) (*runner.Result, error) {
+	GinkgoHelper()
+	cmd := terminal(100, 30, "sh", "-i")
+	cmd.Stdin = runner.StdinPipe()
+	cmd.Env = runner.AllowEnv("PATH").Set("PS1", "> ").Set("TERM", "dumb")
+	p, hear := watched(ctx, r, cmd)
+	say := func(text, want string) {
+		GinkgoHelper()
+		_, err := io.WriteString(p.Stdin(), text)
+		Expect(err).NotTo(HaveOccurred())
+		hear(want)
+	}
+	hear("> ")
+	say("stty size\n", "30 100\r\n> ")
+	Expect(p.Resize(larger.Cols, larger.Rows)).To(Succeed())
+	say("stty size\n", "43 132\r\n> ")
+	say("test -t 2 && printf '\\033[1mbold\\033[0m\\n' >&2\n", "bold\x1b[0m\r\n> ")
+	say("exit 3\n", "")
+	return p.Wait(ctx)
+}
+
 func timeout(d time.Duration) func(*runner.Cmd) { return func(c *runner.Cmd) { c.Timeout = d } }
 
 func capture(s runner.Stream) func(*runner.Cmd) {
@@ -125,6 +152,20 @@ var endings = []realCommand{
 	sh("input that is half read", "head -c 3", input("abcdef")),
 	sh("a variable", `echo "$GREETING"`, func(c *runner.Cmd) { c.Env = c.Env.Set("GREETING", "hello") }),
 	sh("the directory", "pwd -P"),
+	sh("a terminal", "stty size; test -t 0 && test -t 1 && test -t 2 && echo terminal; echo error >&2", pty(100, 30)),
+	sh("no terminal", "test -t 1 && echo terminal"),
+	real("the name of a terminal", words("tty"), pty(80, 24)), real("the name of none", words("tty")),
+	real("a terminal for python", words("python3", "-c", "import os, sys; print(sys.stdout.isatty(), tuple(os.get_terminal_size()))"), pty(132, 43)),
+	real("columns and colours", words("ls", "--color=auto", "-C", "/"), pty(40, 24)),
+	real("a terminal inside a terminal", words("script", "-qec", "stty size", "/dev/null"), pty(70, 20)),
+	real("typed input", words("cat"), pty(80, 24), input("one\ntwo\n")), real("typed input without an end of line", words("cat"), pty(80, 24), input("one")),
+	sh("a signal on a terminal", "kill -TERM $$", pty(80, 24)),
+	sh("a timeout on a terminal", "echo begun; sleep 20", pty(80, 24), timeout(300*time.Millisecond)),
+	sh("many lines on a terminal", "seq 20000", pty(80, 24)),
+	sh("a flood on a terminal of which the tail is kept", "seq 300000", pty(80, 24), func(c *runner.Cmd) {
+		c.Output.Stdout = runner.Stream{Policy: runner.Tail, MaxBytes: 1000}
+	}),
+	real("a missing program on a terminal", words("no-such-program-here"), pty(80, 24)),
 	real("a missing program", words("no-such-program-here")),
 	real("a directory as program", words("/")),
 	real("a missing directory", words("sh", "-c", "true"), func(c *runner.Cmd) { c.Dir = "/no/such/directory" }),
@@ -289,6 +330,73 @@ var _ = Describe("Real commands", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(tape.Scan()).To(BeEmpty())
 		Expect(cassette.LintAt(tape.Marshal(), path)).To(BeEmpty())
+	})
+
+	It("that are talked to on a terminal look the same live and replayed", func(ctx context.Context) {
+		path := tempFile()
+		rec, err := cassette.NewRecorder(path, nil)
+		Expect(err).NotTo(HaveOccurred())
+		defer rec.Close()
+		live, err := shellOnTerminal(ctx, rec, runner.PTY{Cols: 132, Rows: 43})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(live.Outcome()).To(Equal(runner.Exited(3)))
+		Expect(rec.Save()).To(Succeed())
+		before := contents(path)
+
+		By("recorded once more, they leave the file as it is")
+		Expect(rec.Close()).To(Succeed())
+		again, err := cassette.NewRecorder(path, nil)
+		Expect(err).NotTo(HaveOccurred())
+		defer again.Close()
+		_, err = shellOnTerminal(ctx, again, runner.PTY{Cols: 132, Rows: 43})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(again.Save()).To(Succeed())
+		Expect(contents(path)).To(Equal(before))
+
+		GinkgoT().Setenv("PATH", "")
+		player := play(path)
+		replayed, err := shellOnTerminal(ctx, player, runner.PTY{Cols: 132, Rows: 43})
+		Expect(seen(replayed, err)).To(Equal(seen(live, nil)))
+		Expect(player.Check()).To(Succeed())
+	})
+
+	It("on a terminal are shared, and replay with none here", func(ctx context.Context) {
+		path := filepath.Join(libraryRoot, "real", "terminal.cassette")
+		larger := runner.PTY{Cols: 132, Rows: 43}
+		size := func() *runner.Cmd {
+			cmd := terminal(90, 20, "stty", "size")
+			cmd.Stdin = runner.StdinString("")
+			return cmd
+		}
+		if os.Getenv("BOOMBOX_REGENERATE") != "" {
+			rec, err := cassette.NewRecorder(path, nil)
+			Expect(err).NotTo(HaveOccurred())
+			defer rec.Close()
+			_, err = shellOnTerminal(ctx, rec, larger)
+			Expect(err).NotTo(HaveOccurred())
+			_, err = runner.Run(ctx, rec, size())
+			Expect(err).NotTo(HaveOccurred())
+			Expect(rec.Save()).To(Succeed())
+			shared(path)
+		}
+		GinkgoT().Setenv("PATH", "")
+		player := play(path)
+		res, err := shellOnTerminal(ctx, player, larger)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(res.Outcome()).To(Equal(runner.Exited(3)))
+		Expect(string(res.Stdout())).To(Equal("> 30 100\r\n> 43 132\r\n> \x1b[1mbold\x1b[0m\r\n> "))
+		Expect(runner.Output(ctx, player, size())).To(Equal("20 90"))
+		Expect(player.Check()).To(Succeed())
+		tape, err := cassette.Load(path)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(tape.Scan()).To(BeEmpty())
+		Expect(cassette.LintAt(tape.Marshal(), path)).To(BeEmpty())
+
+		By("and notice another size, and that there is no terminal")
+		_, err = shellOnTerminal(ctx, play(path), runner.PTY{Cols: 132, Rows: 44})
+		Expect(missOf(err).Class).To(Equal(cassette.MissInput))
+		_, err = runner.Run(ctx, play(path), runner.Command("stty", "size"))
+		Expect(missOf(err).Class).To(Equal(cassette.MissMismatch))
 	})
 
 	It("that are talked to by frames are shared, and replay with no program here", func(ctx context.Context) {

@@ -56,7 +56,9 @@ type take struct {
 	inherit bool
 	// interactive says that stdin grows while the run goes on; mu guards it then.
 	interactive bool
-	started     time.Time
+	// pty is the size of its terminal at the start, zero for none.
+	pty     runner.PTY
+	started time.Time
 
 	// process and failure are set when the start is over: neither of them means that it is not.
 	process *runner.Process
@@ -126,6 +128,7 @@ func (r *Recorder) Start(ctx context.Context, cmd *runner.Cmd) (*runner.Process,
 	}
 	t := &take{
 		argv: cmd.Argv(), dir: cmd.Dir, env: cmd.Env.Names(), stdin: stdin, inherit: cmd.Stdin.Kind() == runner.StdinInherit,
+		pty:     sized(cmd.PTY),
 		streams: [2]observed{observe(cmd.Output.Stdout), observe(cmd.Output.Stderr)}, started: time.Now(),
 	}
 	if s.guard != nil {
@@ -135,6 +138,9 @@ func (r *Recorder) Start(ctx context.Context, cmd *runner.Cmd) (*runner.Process,
 	if t.interactive = cmd.Stdin.Kind() == runner.StdinInteractive; t.interactive {
 		tapped = tapped.TappedStdin(t.hear)
 		t.clock.talk = true
+	}
+	if t.pty != noPTY {
+		tapped = tapped.TappedResize(t.resize)
 	}
 	if cmd.Stdin.Kind() == runner.StdinReader {
 		tapped.Stdin = runner.StdinOf(stdin)
@@ -169,6 +175,16 @@ func (t *take) hear(piece []byte) {
 	} else {
 		t.stdin = append(t.stdin, piece...)
 		t.clock.note(at, inStream, len(piece))
+	}
+}
+
+// resize is the tap of the terminal's size. From then on the order is content.
+func (t *take) resize(to runner.PTY) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.clock.talk = true
+	if len(t.clock.marks) <= maxTurns {
+		t.clock.marks = append(t.clock.marks, mark{time.Since(t.started), resized, packSize(to)})
 	}
 }
 

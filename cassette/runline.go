@@ -52,6 +52,8 @@ func (r *runText) add(line []byte) (section, string) {
 	case "env":
 		_, problem := parseNames(payload)
 		return secEnv, problem
+	case "pty":
+		return secPTY, r.addPTY(payload)
 	case "stdin":
 		r.inherit, r.interactive = string(payload) == "inherit", string(payload) == "interactive"
 		switch {
@@ -181,7 +183,7 @@ func (r *runText) addCut(payload string) string {
 }
 
 func (r *runText) addTape(payload []byte) string {
-	var sums [4]int64
+	var sums [onTape]int64
 	closed, late := 0, false
 	_, problem := eachArrival(payload, func(a arrival) {
 		sums[a.stream] += a.n
@@ -197,6 +199,8 @@ func (r *runText) addTape(payload []byte) string {
 		problem = "tape with input, in a run whose input is not interactive"
 	case late || closed > 1:
 		problem = "tape with input behind the end of the input"
+	case r.pty == noPTY && sums[resized] > 0:
+		problem = "tape with the size of a terminal, in a run that has none"
 	}
 	return problem
 }
@@ -215,6 +219,10 @@ func (r *runText) finish() (problem string) {
 	switch {
 	case r.argc == 0:
 		return "run without argv"
+	case r.pty != noPTY && r.size[2] != 0:
+		return "standard error of a run with a terminal, which has one stream"
+	case r.pty != noPTY && r.inherit:
+		return "inherited input of a run with a terminal"
 	case r.start[secEnding] == 0:
 		return "run without an outcome"
 	case r.end.failure != nil && (r.start[secOut]|r.start[secErr]|r.start[secHeld]|r.start[secLimit]|r.start[secCut]|r.start[secTape]|r.start[secEffect]) != 0:

@@ -37,6 +37,9 @@ func (r *runText) script(t translator, pace Pace) fake.Script {
 		case inClosed:
 			s.Chunks = append(s.Chunks, fake.Chunk{ReadsEOF: true})
 			continue
+		case resized:
+			s.Chunks = append(s.Chunks, fake.Chunk{Resize: unpackSize(a.n)})
+			continue
 		}
 		for a.n > 0 {
 			data := streams[a.stream].take(a.n)

@@ -44,9 +44,8 @@ func (t *Tape) Scrub(opts ...Option) (*Tape, error) {
 	if !changed {
 		return t, nil
 	}
-	header := appendTokens(fmt.Appendf(nil, "cassette %d\n", Version), p.tokens)
-	p.header = append(appendRedact(header), p.extensions()...)
 	p.masked = true
+	p.writeHeader(p.extensions())
 	p.settle()
 	p.trimSide()
 	return newTape(&p), nil
@@ -67,7 +66,7 @@ func (p *parsed) settle() {
 // draft is the run as it was before it was written, in the words of the file.
 func (r *runText) draft() *draft {
 	d := &draft{
-		argv: r.argv(), dir: r.dir(), env: r.env(), stdin: r.stream(secIn), inherit: r.inherit, interactive: r.interactive, end: r.end, held: r.held, evidence: r.evidence(),
+		argv: r.argv(), dir: r.dir(), env: r.env(), stdin: r.stream(secIn), inherit: r.inherit, interactive: r.interactive, pty: r.pty, end: r.end, held: r.held, evidence: r.evidence(),
 		tape: r.tape(), taped: r.start[secTape] != 0, effects: r.effects(),
 	}
 	for id := range d.stream {

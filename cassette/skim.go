@@ -69,7 +69,7 @@ func (s *skimming) read(part []byte) {
 			n = len(part)
 		}
 		r := runText{text: part[:n:n], line: s.lines, masked: s.masked, skimmed: true}
-		s.bad = bytes.IndexByte(r.text, '\r') >= 0 || !r.skim(s.limits)
+		s.bad = bytes.IndexByte(r.text, '\r') >= 0 || !r.skim(s.limits) || r.needs() > s.format
 		if !s.bad && !r.masked {
 			r.key = r.hash()
 		}
@@ -137,7 +137,7 @@ func (r *runText) skim(lim limits) bool {
 func beforeOutput(line []byte) bool {
 	tag, _, _ := bytes.Cut(line, []byte{' '})
 	switch string(tag) {
-	case "argv", "dir", "env", "stdin", "in", "in64":
+	case "argv", "dir", "env", "pty", "stdin", "in", "in64":
 		return true
 	}
 	return bytes.HasPrefix(tag, []byte("x-"))

@@ -28,6 +28,8 @@ func (r *runText) talk(arrivals *tape, t translator) (input []byte) {
 type turn struct {
 	in, out, err int64
 	closed       bool
+	// size is what the terminal was given, zero where something was written.
+	size runner.PTY
 }
 
 // turns are where a conversation goes from one side to the other.
@@ -40,13 +42,15 @@ func (r *runText) turns() (list []turn) {
 		case runner.Stderr:
 			at.err += a.n
 		case inStream:
-			if n := len(list); n > 0 && !list[n-1].closed && list[n-1].out == at.out && list[n-1].err == at.err {
+			if n := len(list); n > 0 && !list[n-1].closed && list[n-1].size == noPTY && list[n-1].out == at.out && list[n-1].err == at.err {
 				list = list[:n-1] // how input was cut into writes says nothing
 			}
 			at.in += a.n
 			list = append(list, at)
 		case inClosed:
-			list = append(list, turn{at.in, at.out, at.err, true})
+			list = append(list, turn{at.in, at.out, at.err, true, noPTY})
+		case resized:
+			list = append(list, turn{at.in, at.out, at.err, false, unpackSize(a.n)})
 		}
 	}
 	return list
@@ -54,7 +58,7 @@ func (r *runText) turns() (list []turn) {
 
 // sameTalk compares what two conversations of one call were told, and when.
 func (r *runText) sameTalk(other *runText) bool {
-	return !r.interactive || bytes.Equal(r.stream(secIn), other.stream(secIn)) && slices.Equal(r.turns(), other.turns())
+	return !r.gated() && !other.gated() || bytes.Equal(r.stream(secIn), other.stream(secIn)) && slices.Equal(r.turns(), other.turns())
 }
 
 // converse plays a conversation.
@@ -64,6 +68,7 @@ func (s *playing) converse(ctx context.Context, cmd *runner.Cmd, c call, r *runT
 	if s.pace == Instant && r.end.outcome != runner.Cancelled {
 		script.Pending = false // the deadline that ended it is over at once
 	}
+	script.AlikeSize = func(want, got runner.PTY) bool { return s.alikeSize(c, want, got) }
 	script.Mismatch = func(wrong *fake.InputError) error { return s.diverged(c, r, wrong, heard) }
 	if r.masked || len(namesFor(s.index.matchers, programOf(c.argv))) > 0 || s.guard != nil && len(s.guard.hooks) > 0 {
 		script.Alike = func(want, got []byte) bool { return s.alike(c, r, want, got) }
@@ -80,6 +85,13 @@ func (s *playing) alike(c call, r *runText, want, got []byte) bool {
 	}
 	recorded, live = adapt(s.index.matchers, recorded), adapt(s.index.matchers, live)
 	return bytes.Equal(recorded.stdin, live.stdin)
+}
+
+// alikeSize compares two sizes of a terminal as those of the calls are compared.
+func (s *playing) alikeSize(c call, want, got runner.PTY) bool {
+	recorded, live := c, c
+	recorded.pty, live.pty = want, got
+	return adapt(s.index.matchers, recorded).pty == adapt(s.index.matchers, live).pty
 }
 
 // lineInFile is a line of a conversation in the words of the file: redacted, then with tokens. One whose hook panicked is empty.
@@ -138,6 +150,14 @@ func (s *playing) diverged(c call, r *runText, wrong *fake.InputError, heard *he
 		candidate.Played = e.Call
 	}
 	candidate.Differences = []Difference{{Field: FieldStdin, Recorded: wrong.Want, Called: wrong.At}}
+	if wrong.Resized != noPTY {
+		candidate.Differences = []Difference{{Field: FieldTerminal}}
+		e.Nearest = []Candidate{candidate}
+		e.Cause = describeResize(wrong)
+		e.explain = func() string { return explainResize(e, s.shown(c)) }
+		s.misses = append(s.misses, e)
+		return e
+	}
 	e.Nearest = []Candidate{candidate}
 	e.Cause = fmt.Sprintf("after %s it went on differently", plaintext.Count(wrong.At, "byte"))
 	if wrong.Closed {
@@ -151,6 +171,20 @@ func (s *playing) diverged(c call, r *runText, wrong *fake.InputError, heard *he
 	e.explain = func() string { return explainInput(e, called, want, wrong) }
 	s.misses = append(s.misses, e)
 	return e
+}
+
+// describeResize says what is wrong with a size.
+func describeResize(wrong *fake.InputError) string {
+	if wrong.Due == noPTY {
+		return fmt.Sprintf("its terminal was given the size %s, and the recording has no further one", showSize(wrong.Resized))
+	}
+	return fmt.Sprintf("its terminal was given the size %s, and not %s as it was recorded", showSize(wrong.Resized), showSize(wrong.Due))
+}
+
+// explainResize is the long form of a conversation whose terminal was resized in another way.
+func explainResize(e *MissError, called *call) string {
+	return fmt.Sprintf("cassette: a conversation went another way than is recorded (%s)\n  called    %s\n  recorded  run %d, line %d\n  cause     %s\n  anew      %s\n",
+		e.Class, shellLine(called.argv), e.Nearest[0].Run, e.Nearest[0].Line, e.Cause, e.Hint)
 }
 
 // explainInput is the long form of a conversation that diverged.

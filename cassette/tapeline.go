@@ -16,10 +16,14 @@ type tape struct {
 	exit time.Duration
 }
 
-// What stands on the tape of a conversation besides its output: what was written to the child, and that its input was closed.
+// What stands on the tape of a conversation besides its output: what was written to the child, that its input was closed, and what size
+// its terminal was given.
 const (
 	inStream runner.StreamID = 2 + iota
 	inClosed
+	// resized is a new size of the terminal: n is it packed.
+	resized
+	onTape // how many kinds of arrivals there are
 )
 
 // arrival is one chunk: after counts from the one before it.
@@ -38,8 +42,12 @@ const maxChunks = 4096
 func appendTape(dst []byte, t tape) []byte {
 	dst = append(dst, "  tape"...)
 	for _, c := range t.chunks {
-		dst = append(appendMillis(append(dst, ' '), c.after), "oeic"[c.stream])
-		if c.stream != inClosed {
+		dst = append(appendMillis(append(dst, ' '), c.after), "oeicr"[c.stream])
+		switch c.stream {
+		case inClosed:
+		case resized:
+			dst = appendSize(dst, unpackSize(c.n))
+		default:
 			dst = strconv.AppendInt(dst, c.n, 10)
 		}
 	}
@@ -60,6 +68,7 @@ func parseTape(payload []byte) (t tape, problem string) {
 // eachArrival reads the payload of a tape line, chunk by chunk.
 func eachArrival(payload []byte, fn func(arrival)) (exit time.Duration, problem string) {
 	const bad = "not a tape: want intervals in ms, o, e or x, and byte counts, such as 0o47 3e23 12x"
+	more := func(rest []byte) bool { return len(rest) > 0 && rest[0] == ' ' }
 	for rest := payload; ; {
 		wait, kind, rest1, ok := cutNumber(rest)
 		if !ok || wait > maxWait.Milliseconds() {
@@ -81,13 +90,26 @@ func eachArrival(payload []byte, fn func(arrival)) (exit time.Duration, problem 
 		case 'c':
 			a.stream = inClosed
 			fn(a)
-			if len(rest1) == 0 || rest1[0] != ' ' {
-				if len(rest1) > 0 {
-					return 0, bad
-				}
+			if len(rest1) == 0 {
 				return 0, ""
 			}
+			if !more(rest1) {
+				return 0, bad
+			}
 			rest = rest1[1:]
+			continue
+		case 'r':
+			a.stream = resized
+			size, rest2, ok := cutSize(rest1)
+			if !ok || len(rest2) > 0 && !more(rest2) {
+				return 0, bad
+			}
+			a.n = packSize(size)
+			fn(a)
+			if len(rest2) == 0 {
+				return 0, ""
+			}
+			rest = rest2[1:]
 			continue
 		default:
 			return 0, bad

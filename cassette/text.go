@@ -14,6 +14,7 @@ const (
 	secArgv section = iota
 	secDir
 	secEnv
+	secPTY
 	secIn
 	secOut
 	secErr
@@ -44,8 +45,10 @@ type runText struct {
 	inherit bool
 	// interactive says that the input is one side of a conversation: the tape has its order.
 	interactive bool
-	end         ending
-	held        bool
+	// pty is the size of the terminal that it began with, zero for none.
+	pty  runner.PTY
+	end  ending
+	held bool
 	// limits is the place, from 1, of the last cap that there is a line of, 0 for none.
 	limits int
 	// repeat is how often the run answers: 0 means once, -1 without end. optional says that it need not be played.
@@ -64,6 +67,14 @@ type runText struct {
 	// effectPath and effectEnc are the file at hand, while the run is parsed.
 	effectPath string
 	effectEnc  encoding
+}
+
+// needs is the version of the format that has what the run has.
+func (r *runText) needs() int {
+	if r.pty != noPTY {
+		return 2
+	}
+	return 1
 }
 
 // cut says that the file holds only a part of a stream: its head, or its tail.

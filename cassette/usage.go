@@ -10,8 +10,8 @@ import (
 // quotes strings. After a run of all tests, the cassettes that are not in it belong to no test: boombox prune finds them.
 const EnvIndex = "BOOMBOX_CASSETTE_INDEX"
 
-// noteUse adds path to the index, if one is asked for. Test processes run side by side: a line is written in one piece.
-func noteUse(path string) error {
+// noteUse adds path, and those of its variants, to the index, if one is asked for. Test processes run side by side: a line is written in one piece.
+func noteUse(path string, variants []string) error {
 	index, set := os.LookupEnv(EnvIndex)
 	if !set || index == "" {
 		return nil
@@ -25,7 +25,11 @@ func noteUse(path string) error {
 		return fmt.Errorf("cassette: noting the use of a cassette (%s): %w", EnvIndex, err)
 	}
 	defer f.Close()
-	if _, err := fmt.Fprintf(f, "%q\n", abs); err != nil {
+	lines := fmt.Appendf(nil, "%q\n", abs)
+	for _, v := range variants { // those that others play are of this test, too
+		lines = fmt.Appendf(lines, "%q\n", variantPath(abs, v))
+	}
+	if _, err := f.Write(lines); err != nil {
 		return fmt.Errorf("cassette: noting the use of a cassette (%s): %w", EnvIndex, err)
 	}
 	return nil

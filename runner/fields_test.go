@@ -174,7 +174,7 @@ func rows() map[string]row {
 				Expect(outputOf(ctx, shell("test -t 0 || echo none"), func(c *runner.Cmd) {})).To(Equal("none"), "the control")
 				Expect(outputOf(ctx, shell("stty size"), set)).To(Equal("30 100"))
 			},
-			fake: honoured("a terminal is one stream"), cassette: honoured("a terminal is one stream"),
+			fake: honoured("a terminal is one stream"), cassette: honoured("key"),
 		},
 		"NewSession":      {set: func(c *runner.Cmd) { c.NewSession = true }, fake: noMeaning, cassette: noMeaning},
 		"NoNewPrivileges": {set: func(c *runner.Cmd) { c.NoNewPrivileges = true }, fake: noMeaning, cassette: noMeaning},

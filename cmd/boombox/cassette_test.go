@@ -192,6 +192,16 @@ var _ = Describe("record and replay", func() {
 })
 
 var _ = Describe("show", func() {
+	It("shows the sizes of a terminal", func() {
+		dir := GinkgoT().TempDir()
+		file, err := cassette.Reseal([]byte("cassette 2\nrun\n  argv \"top\"\n  pty 80x24\n  out \"x\\r\\n\"\n  exit 0\n  tape 0o3 0r132x43 0r90x20 0x\n"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(os.WriteFile(filepath.Join(dir, "t.cassette"), file, 0o600)).To(Succeed())
+		end := call{args: []string{"show", "t.cassette"}, dir: dir}.run()
+		Expect(end.Status).To(Equal(0))
+		Expect(end.Stdout).To(ContainSubstring("  pty  80x24, then 132x43, then 90x20\n"))
+	})
+
 	It("shows everything, and nothing that a terminal would obey", func() {
 		dir := GinkgoT().TempDir()
 		args := []string{fixtures.Out("plain\n\x1b[31mred\x07\xff\u202e"), fixtures.Err("oops\n"), "exit:3"}

@@ -47,6 +47,13 @@ func renderRun(b *strings.Builder, run *cassette.Run) {
 	if names := run.EnvNames(); len(names) > 0 {
 		fmt.Fprintf(b, "  env  %s\n", plaintext.Line(strings.Join(names, " ")))
 	}
+	if size, ok := run.PTY(); ok {
+		fmt.Fprintf(b, "  pty  %dx%d", size.Cols, size.Rows)
+		for _, size := range run.Resizes() {
+			fmt.Fprintf(b, ", then %dx%d", size.Cols, size.Rows)
+		}
+		b.WriteByte('\n')
+	}
 	if stdin, recorded := run.Stdin(); recorded {
 		renderStream(b, "in ", stdin, int64(len(stdin)))
 	} else {
