@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -77,6 +78,23 @@ func (s *stray) goOn() (child, orphan int) {
 
 // moves reports whether a mechanism moves what it adopts, into a cgroup.
 func moves(m contain.Mechanism) bool { return m == contain.Cgroup2 || m == contain.Cgroup2PIDNamespace }
+
+// heldThread is a thread of ours, not the first one, that stays until the spec is over.
+func heldThread() int {
+	over, ids := make(chan struct{}), make(chan int)
+	DeferCleanup(func() { close(over) })
+	for {
+		go func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			ids <- syscall.Gettid()
+			<-over
+		}()
+		if id := <-ids; id != os.Getpid() {
+			return id
+		}
+	}
+}
 
 func init() {
 	// adoptive adopts a child of its own and waits to be killed.
@@ -181,7 +199,6 @@ var _ = Describe("Adopt", func() {
 		Expect(ended.Start()).To(Succeed())
 		zombie := ended.Process.Pid
 		Eventually(suite.Alive).WithArguments(zombie).WithTimeout(bound).Should(BeFalse())
-		thread, _ := strconv.Atoi(ownTasks()[len(ownTasks())-1])
 		held := start(newGroup(m), "sleep")
 		for _, c := range []struct {
 			pid    int
@@ -191,7 +208,7 @@ var _ = Describe("Adopt", func() {
 			{0, 0, contain.AdoptNoProcess},
 			{-1, 0, contain.AdoptNoProcess},
 			{-s.pid, 0, contain.AdoptNoProcess},
-			{thread, 0, contain.AdoptNoProcess},
+			{heldThread(), 0, contain.AdoptNoProcess},
 			{1, 0, contain.AdoptSystem},
 			{os.Getpid(), 0, contain.AdoptSelf},
 			{os.Getppid(), 0, contain.AdoptAncestor},
@@ -314,6 +331,28 @@ var _ = Describe("Adopt", func() {
 			limit, _ := g.Evidence().Of(contain.LimitProcesses)
 			return limit.Tripped
 		}).WithTimeout(bound).Should(Equal(contain.HasTripped), "a fork was refused")
+	})
+
+	It("lets nobody among caps be spared by the kernel's memory killer, and elsewhere leaves it as it is", func() {
+		requireCgroups()
+		suite.Require(contain.CapMemory)
+		adopted := func(l contain.Limits) string {
+			GinkgoHelper()
+			s := goAstray("sleep")
+			err := os.WriteFile("/proc/"+itoa(s.pid)+"/oom_score_adj", []byte("-1000"), 0)
+			if errors.Is(err, syscall.EACCES) {
+				Skip("only CAP_SYS_RESOURCE lets a process be spared")
+			}
+			Expect(err).NotTo(HaveOccurred())
+			g, err := contain.New(contain.Options{Mechanism: contain.Cgroup2, Limits: l})
+			Expect(err).NotTo(HaveOccurred())
+			DeferCleanup(g.Close)
+			_, err = g.Adopt(s.pid, s.start)
+			Expect(err).NotTo(HaveOccurred())
+			return adjustmentOf(s.pid)
+		}
+		Expect(adopted(contain.Limits{})).To(Equal("-1000"), "the control")
+		Expect(adopted(contain.Limits{Memory: 64 << 20})).To(Equal("0"))
 	})
 
 	It("takes nobody into a frozen group, which would freeze it", func() {

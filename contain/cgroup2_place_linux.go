@@ -77,18 +77,26 @@ func (p *cgroup2Place) try(ctx context.Context, spec Spec) (*cgroup2Tree, error)
 	if bornDead(t.leader.pid) {
 		return t, &StartError{Step: StepTree, Err: errBornDead}
 	}
-	if err := p.unspare(t); err != nil {
+	if err := p.unspareHeir(t); err != nil {
 		return t, err
 	}
 	return t, confine(t.leader, spec)
 }
 
-// unspare undoes what a member of a capped group has inherited of our protection.
+// unspare undoes the protection that members of a capped group have.
 func (p *cgroup2Place) unspare(t *cgroup2Tree) error {
 	if p.caps == nil {
 		return nil
 	}
 	return unspare(t, 0)
+}
+
+// unspareHeir is unspare for who was started here, and can have inherited no protection but ours.
+func (p *cgroup2Place) unspareHeir(t *cgroup2Tree) error {
+	if !spared() {
+		return nil
+	}
+	return p.unspare(t)
 }
 
 // spawn starts spec among the group's caps.

@@ -255,7 +255,7 @@ func (p *keptPlace) start(ctx context.Context, spec Spec) (tree, error) {
 		return t, &StartError{Step: StepTree, Err: errBornDead}
 	}
 	if p.leaves != nil {
-		return t, p.leaves.unspare(t.leaf)
+		return t, p.leaves.unspareHeir(t.leaf)
 	}
 	return t, nil
 }

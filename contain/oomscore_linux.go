@@ -13,15 +13,18 @@ import (
 // with a cap on memory the kernel then finds nobody to kill (-1000), and outside of one it kills others in their place.
 // So the members of a capped group start without such favours. To be killed sooner needs no privilege, and stays.
 
+// spared reports whether the kernel is to spare this program. One that tells nobody has nothing to inherit.
+func spared() bool {
+	own, err := adjustment(unix.AT_FDCWD, "/proc/self/oom_score_adj")
+	return err == nil && own < 0
+}
+
 // unsparedRounds bounds how often members who were born while others were looked at are looked at as well: only who is
 // spared bears such, and there are none left after a few.
 const unsparedRounds = 20
 
 // unspare sees to it that nobody in the tree is spared more than floor.
 func unspare(t *cgroup2Tree, floor int) error {
-	if own, err := adjustment(unix.AT_FDCWD, "/proc/self/oom_score_adj"); err != nil || own >= floor {
-		return nil // a kernel that tells nobody has nothing to inherit
-	}
 	for range unsparedRounds {
 		pids, err := t.pids()
 		if err != nil {
