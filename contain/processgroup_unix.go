@@ -107,15 +107,15 @@ func (t *processGroupTree) members() ([]Member, error) {
 // is walked.
 func (t *processGroupTree) end(deadline time.Time) error {
 	if t.struck.Load() == 0 {
-		now := bootTicks()
 		if err := t.strike(); err != nil && !errors.Is(err, syscall.EPERM) {
 			// EPERM: no member that we may signal is left. On some systems a group of zombies says so too.
 			return err
 		}
+		struck := bootTicks() // not before the kill: who was born until then is a member
 		if err := t.leader.reap(deadline); err != nil {
 			return drain(t, deadline)
 		}
-		t.struck.Store(now)
+		t.struck.Store(struck)
 	}
 	if errors.Is(syscall.Kill(-t.leader.pid, 0), syscall.ESRCH) {
 		return nil
