@@ -19,9 +19,8 @@ import (
 	"github.com/boombox-go/boombox/internal/suite"
 )
 
-// deathBound is the time within which nothing may be left of a dead owner's trees: two seconds, and what a loaded machine
-// makes of them.
-const deathBound = 20 * time.Second
+// deathBound is the time within which nothing may be left of a dead owner's trees: it is promised.
+const deathBound = 2 * time.Second
 
 func init() {
 	// mortal holds trees that die with it, and makes and ends further ones until it is killed.
