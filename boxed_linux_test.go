@@ -90,7 +90,7 @@ func (b *boxed) ready() []int {
 			}
 			Fail("never ready: " + res.String() + "\n" + string(res.Stderr()))
 		}
-	case <-time.After(15 * time.Second):
+	case <-time.After(longEnough):
 		Fail("not ready in time")
 	}
 	return pidsOf(b.out.text(0))
@@ -99,7 +99,7 @@ func (b *boxed) ready() []int {
 // settle waits until the run is over in full.
 func (b *boxed) settle() *runner.Result {
 	GinkgoHelper()
-	Eventually(b.p.Settled()).WithTimeout(20 * time.Second).Should(BeClosed())
+	Eventually(b.p.Settled()).WithTimeout(longEnough).Should(BeClosed())
 	res, ok := b.p.Result()
 	Expect(ok).To(BeTrue())
 	return res

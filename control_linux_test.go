@@ -38,7 +38,7 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 	dies := func(w *wild) {
 		GinkgoHelper()
 		w.killGroup()
-		Eventually(w.left).WithTimeout(5 * time.Second).Should(BeEmpty())
+		Eventually(w.left).WithTimeout(longEnough).Should(BeEmpty())
 	}
 	// scratchArgument stands for a directory of the spec's.
 	const scratchArgument = "SCRATCH"
@@ -121,7 +121,7 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 		}),
 		Entry("stopper: both are stopped, and SIGTERM waits", "stopper", nil, func(w *wild) {
 			left := w.ready()
-			Eventually(func() string { return status(w.pid(), "State") }).Should(HavePrefix("T"))
+			Eventually(func() string { return status(w.pid(), "State") }).WithTimeout(longEnough).Should(HavePrefix("T"))
 			Expect(status(left[0], "State")).To(HavePrefix("T"))
 			Expect(syscall.Kill(-w.pid(), syscall.SIGTERM)).To(Succeed())
 			Expect(status(w.pid(), "State")).To(HavePrefix("T"))
@@ -130,22 +130,15 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 		Entry("stopper: its kernel timer reaches it although it is stopped", "stopper", []string{"life=1s"}, func(w *wild) {
 			w.ready()
 			Expect(w.wait()).To(Equal(-1))
-			Eventually(w.left).WithTimeout(5 * time.Second).Should(BeEmpty())
+			Eventually(w.left).WithTimeout(longEnough).Should(BeEmpty())
 		}),
 		Entry("forkbomb: as many escapees as its cap", "forkbomb", []string{"12"}, func(w *wild) {
 			w.ready()
 			Expect(w.line()).To(Equal("spent"))
-			// Others than the one that spent the last token may still be about to start theirs, in their own session.
-			Eventually(func() (out int) {
-				for _, pid := range w.left() {
-					if sid, err := unix.Getsid(pid); err == nil && sid == pid {
-						out++
-					}
-				}
-				return out
-			}).WithTimeout(20 * time.Second).Should(Equal(12))
+			// Others than the one that spent the last token may still be about to start theirs.
+			Eventually(w.leaders).WithTimeout(longEnough).Should(HaveLen(12), "out of the group")
 			w.killGroup()
-			Eventually(w.left).WithTimeout(20 * time.Second).Should(HaveLen(12))
+			Eventually(w.left).WithTimeout(longEnough).Should(HaveLen(12))
 		}),
 		Entry("hopper: each chain runs on and ends by itself", "hopper", []string{"3", "6"}, func(w *wild) {
 			started := w.ready()
@@ -159,8 +152,8 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 					}
 				}
 				return atTheEnd
-			}).WithTimeout(15 * time.Second).WithPolling(50 * time.Millisecond).Should(Equal(3))
-			Eventually(w.left).WithTimeout(10 * time.Second).Should(HaveLen(3))
+			}).WithTimeout(longEnough).WithPolling(50 * time.Millisecond).Should(Equal(3))
+			Eventually(w.left).WithTimeout(longEnough).Should(HaveLen(3))
 		}),
 		Entry("cloneparent: is our own child, and we never started it", "cloneparent", nil, func(w *wild) {
 			left := w.ready()
@@ -184,7 +177,7 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 					states = append(states, after[:min(1, len(after))])
 				}
 				return states
-			}).WithTimeout(10 * time.Second).Should(ContainElement("D"))
+			}).WithTimeout(longEnough).Should(ContainElement("D"))
 			Expect(session(left[0])).To(Equal(left[0]))
 			outlive(w, left)
 		}),
@@ -238,7 +231,7 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 				ticks, err := strconv.ParseUint(fields[11], 10, 64)
 				Expect(err).NotTo(HaveOccurred())
 				return ticks
-			}).WithTimeout(10 * time.Second).Should(BeNumerically(">", 10))
+			}).WithTimeout(longEnough).Should(BeNumerically(">", 10))
 			dies(w)
 		}),
 		Entry("threads: has a crowd of them", "threads", []string{"30"}, func(w *wild) {
@@ -269,7 +262,7 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 			Eventually(func() (string, error) {
 				b, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", w.pid()))
 				return string(b), err
-			}).Should(ContainSubstring(" 0A ")) // a socket that listens
+			}).WithTimeout(longEnough).Should(ContainSubstring(" 0A ")) // a socket that listens
 			dies(w)
 		}),
 		Entry("nostdin: its input backs up", "nostdin", nil, func(w *wild) {

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -145,7 +144,7 @@ var corpus = []row{
 		number: 14, does: "forks when it is asked to end", child: "hydra", fates: escapes,
 		provoke: func(b *boxed, _ []int) []int {
 			Expect(b.p.Signal(syscall.SIGTERM)).To(Succeed())
-			Eventually(b.out.line(1)).WithTimeout(10 * time.Second).Should(BeClosed())
+			Eventually(b.out.line(1)).WithTimeout(longEnough).Should(BeClosed())
 			return pidsOf(b.out.text(1))
 		},
 	},
@@ -198,11 +197,11 @@ var corpus = []row{
 		proofs: []string{`contain/lifecycle_unix_test.go: outwaits a program file that is still open for writing`},
 	},
 	{number: 40, does: "changes its user and forks on", child: "newuid", fates: escapes, orphaned: true, provoke: inSight},
-	{number: 41, does: "is a shell with something in the background", script: "sleep 20 & echo ready $!", fates: held},
-	{number: 41, does: "is a shell that is deaf to hanging up", script: "trap '' HUP TERM; (sleep 20; true) & echo ready $!; wait", fates: held},
-	{number: 41, does: "is nohup", script: "nohup sleep 20 >/dev/null 2>&1 & echo ready $!", fates: held},
-	{number: 41, does: "is a pipeline, that no shell replaces itself for", script: "echo ready; sleep 20 | cat; true", fates: held},
-	{number: 41, does: "is a shell with a session in the background", script: "setsid sleep 20 & echo ready $!; wait", fates: escapes, provoke: inSession},
+	{number: 41, does: "is a shell with something in the background", script: "sleep 60 & echo ready $!", fates: held},
+	{number: 41, does: "is a shell that is deaf to hanging up", script: "trap '' HUP TERM; (sleep 60; true) & echo ready $!; wait", fates: held},
+	{number: 41, does: "is nohup", script: "nohup sleep 60 >/dev/null 2>&1 & echo ready $!", fates: held},
+	{number: 41, does: "is a pipeline, that no shell replaces itself for", script: "echo ready; sleep 60 | cat; true", fates: held},
+	{number: 41, does: "is a shell with a session in the background", script: "setsid sleep 60 & echo ready $!; wait", fates: escapes, provoke: inSession},
 	{
 		number: 42, does: "sleeps uninterruptibly", proofs: []string{`contain/drain_linux_test.go: a member that cannot be killed`},
 		why: "a file system that hangs cannot be had everywhere: the freezer of cgroup v1 makes a process as deaf, and so does vfork (7)",
@@ -272,7 +271,7 @@ func inSight(_ *boxed, left []int) []int {
 func inSession(_ *boxed, left []int) []int {
 	GinkgoHelper()
 	for _, pid := range left {
-		Eventually(session).WithArguments(pid).WithTimeout(10 * time.Second).Should(Equal(pid))
+		Eventually(session).WithArguments(pid).WithTimeout(longEnough).Should(Equal(pid))
 	}
 	return left
 }
@@ -350,7 +349,7 @@ func stranger(wish string) func(w *witness) []string {
 // startOutside starts a process of ours that carries the marks of the witness.
 func (w *witness) startOutside() int {
 	GinkgoHelper()
-	argv := fixtures.Argv("sleep", w.tether(), "quiet")
+	argv := fixtures.Argv("sleep", w.tether(), life, "quiet")
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), w.env)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -359,7 +358,7 @@ func (w *witness) startOutside() int {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	Eventually(w.left).WithTimeout(10 * time.Second).Should(ContainElement(cmd.Process.Pid))
+	Eventually(w.left).WithTimeout(longEnough).Should(ContainElement(cmd.Process.Pid))
 	return cmd.Process.Pid
 }
 
@@ -369,7 +368,7 @@ func (r row) argv(w *witness) []string {
 	if r.script != "" {
 		return []string{"/bin/sh", "-c", `exec 9>"$0"; ` + r.script, w.path}
 	}
-	args := append([]string{w.tether()}, r.args...)
+	args := append([]string{w.tether(), life}, r.args...)
 	if r.more != nil {
 		args = append(args, r.more(w)...)
 	}

@@ -1,8 +1,6 @@
 package boombox_test
 
 import (
-	"time"
-
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
@@ -42,6 +40,6 @@ var _ = Describe("what a child leaves behind", Label("live", "escape"), func() {
 			if r.after != nil {
 				r.after(b, left)
 			}
-		}, NodeTimeout(40*time.Second))
+		}, NodeTimeout(3*longEnough))
 	})
 })

@@ -22,21 +22,21 @@ var _ = Describe("a tree that forks while it is killed", Label("live", "escape")
 			b := prepareBoxed("forkbomb", "200")
 			b.start(ctx, runner.Contained{Group: g})
 			b.ready()
-			Eventually(func() int { return len(b.nonce()) }).WithTimeout(20 * time.Second).Should(BeNumerically(">", 20))
+			Eventually(func() int { return len(b.nonce()) }).WithTimeout(longEnough).Should(BeNumerically(">", 20))
 			began := time.Now()
 			err := b.p.Close()
 			took := time.Since(began)
 			if f == named && err != nil {
 				Expect(err).To(MatchError(contain.ErrDrain), "who outran the kill is named")
 				b.hunt()
-				Eventually(b.p.Close).WithTimeout(time.Minute).Should(Succeed())
+				Eventually(b.p.Close).WithTimeout(longEnough).Should(Succeed())
 				return
 			}
 			Expect(err).NotTo(HaveOccurred())
 			Expect(b.left()).To(BeEmpty())
 			AddReportEntry("fork bomb killed and drained in", took.String(), ReportEntryVisibilityFailureOrVerbose)
 			Expect(took).To(BeNumerically("<", contain.KillBound))
-		}, NodeTimeout(3*time.Minute))
+		}, NodeTimeout(3*longEnough))
 		if f != dies {
 			continue
 		}
@@ -45,22 +45,22 @@ var _ = Describe("a tree that forks while it is killed", Label("live", "escape")
 			b := prepareBoxed("forkbomb", "60")
 			b.start(ctx, runner.Contained{Group: group(mechanism)})
 			b.ready()
-			Eventually(b.out.line(1)).WithTimeout(20 * time.Second).Should(BeClosed())
+			Eventually(b.out.line(1)).WithTimeout(longEnough).Should(BeClosed())
 			Expect(b.out.text(1)).To(Equal("spent"))
-			Eventually(b.left).WithTimeout(20 * time.Second).Should(HaveLen(1 + 60))
+			Eventually(b.left).WithTimeout(longEnough).Should(HaveLen(1 + 60))
 			Expect(b.p.Close()).To(Succeed())
 			Expect(b.left()).To(BeEmpty())
-		}, NodeTimeout(60*time.Second))
+		}, NodeTimeout(3*longEnough))
 	}
 
 	It("by process-group: the fork bomb lives on", Label("forkbomb"), Serial, func(ctx SpecContext) {
 		b := prepareBoxed("forkbomb", "12")
 		b.start(ctx, runner.Contained{Group: group(contain.ProcessGroup)})
 		b.ready()
-		Eventually(b.left).WithTimeout(20 * time.Second).Should(HaveLen(1 + 12))
+		Eventually(b.leaders).WithTimeout(longEnough).Should(HaveLen(12), "out of the group")
 		Expect(b.p.Close()).To(Succeed())
 		Expect(b.left()).To(HaveLen(12))
-	}, NodeTimeout(60*time.Second))
+	}, NodeTimeout(3*longEnough))
 
 	for mechanism, becomes := range escapes {
 		It(fmt.Sprintf("by %s: twenty chains that fork and exit: %s", mechanism, becomes), func(ctx SpecContext) {
@@ -74,6 +74,6 @@ var _ = Describe("a tree that forks while it is killed", Label("live", "escape")
 			} else {
 				Expect(b.held()).To(BeTrue())
 			}
-		}, NodeTimeout(60*time.Second))
+		}, NodeTimeout(3*longEnough))
 	}
 })

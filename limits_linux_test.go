@@ -70,6 +70,7 @@ var _ = Describe("a cap", Label("live", "limits"), func() {
 		b, res := capped(ctx, patience, contain.Limits{Processes: 20}, contain.CapProcesses, "taskbomb", "100")
 		Expect(res).To(HaveTimedOut())
 		Expect(b.out.text(1)).To(Equal("refused"))
+		Expect(res.SettledAfter()-res.Duration()).To(BeNumerically("<", 2*time.Second), "everything is gone")
 		Expect(res).To(And(HaveHitLimit(contain.LimitProcesses), HaveReapedTree()))
 	})
 

@@ -111,7 +111,6 @@ func owned(m contain.Mechanism, r row) *wild {
 	GinkgoHelper()
 	group(m) // or the spec is skipped
 	w := &wild{witness: newWitness()}
-	r.args = append([]string{"life=60s"}, r.args...) // on a busy machine an owner takes its time
 	argv := r.argv(w.witness)
 	w.cmd = exec.Command("/proc/self/exe", argv[1:]...)
 	w.cmd.Env = append(os.Environ(), w.env, ownerVariable+"="+string(m))
@@ -119,9 +118,12 @@ func owned(m contain.Mechanism, r row) *wild {
 	return w
 }
 
-// ownerBound is the time within which nothing may be left of a dead owner's tree: two seconds, and what a loaded machine
-// makes of them.
-const ownerBound = 20 * time.Second
+// ownerBound is the time within which nothing may be left of a dead owner's tree: it is promised.
+const ownerBound = 2 * time.Second
+
+// ownerPatience is how long an owner may take to close its group, who may be attacked: no more than any close, and what a
+// busy machine makes of it.
+const ownerPatience = 2 * contain.KillBound
 
 // emptied waits until nothing is left, and returns how long that took.
 func (w *witness) emptied() time.Duration {
@@ -161,7 +163,7 @@ var _ = Describe("an attack on the parent", Label("live", "escape"), func() {
 					_ = w.cmd.Process.Kill()
 				}
 				return state
-			}).WithTimeout(ownerBound).WithPolling(5 * time.Millisecond).Should(HavePrefix("Z"))
+			}).WithTimeout(ownerPatience).WithPolling(5 * time.Millisecond).Should(HavePrefix("Z"))
 			if f == lives {
 				// Before it is waited for, which who traces it may hold up for as long as he lives.
 				Expect(w.left()).NotTo(BeEmpty())
@@ -267,7 +269,7 @@ var _ = Describe("boombox run, when it is killed by SIGKILL", Label("live", "own
 				w.ready()
 				Expect(w.nonce()).To(HaveLen(5), "boombox, the child and its three escapees")
 				usual = max(usual, time.Since(began))
-			} else { // at any time before, and a little after
+			} else { // at any instant before that, and a little after: none is awaited
 				time.Sleep(time.Duration(random.Int64N(int64(usual) * 5 / 4)))
 			}
 			if len(w.nonce()) > 1 {
@@ -314,7 +316,7 @@ var _ = Describe("the thread that started a child", Label("live"), func() {
 		}
 		go once()
 		thread := filepath.Join("/proc/self/task", itoa(<-id))
-		Eventually(func() error { _, err := os.Stat(thread); return err }).WithTimeout(10 * time.Second).Should(MatchError(os.ErrNotExist))
+		Eventually(func() error { _, err := os.Stat(thread); return err }).WithTimeout(longEnough).Should(MatchError(os.ErrNotExist))
 	}
 
 	for _, mechanism := range rungs {

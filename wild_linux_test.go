@@ -37,7 +37,7 @@ func startWild(child string, args ...string) *wild {
 func prepareWild(child string, args ...string) *wild {
 	GinkgoHelper()
 	w := &wild{witness: newWitness()}
-	argv := fixtures.Argv(child, append([]string{w.tether()}, args...)...)
+	argv := fixtures.Argv(child, append([]string{w.tether(), life}, args...)...)
 	w.cmd = exec.Command(argv[0], argv[1:]...)
 	w.cmd.Env = append(os.Environ(), w.env)
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -61,7 +61,7 @@ func (w *wild) start() {
 	}
 	// No read of a spec waits for ever.
 	for _, f := range []*os.File{stdin, stdout, stderr} {
-		Expect(f.SetDeadline(time.Now().Add(15 * time.Second))).To(Succeed())
+		Expect(f.SetDeadline(time.Now().Add(longEnough))).To(Succeed())
 	}
 }
 
@@ -104,7 +104,7 @@ func (w *wild) wait() int {
 	GinkgoHelper()
 	if !w.done {
 		w.done = true
-		bound := time.AfterFunc(15*time.Second, func() { _ = w.cmd.Process.Kill() })
+		bound := time.AfterFunc(longEnough, func() { _ = w.cmd.Process.Kill() })
 		defer bound.Stop()
 		_ = w.cmd.Wait()
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,6 +17,13 @@ import (
 
 	"github.com/boombox-go/boombox/internal/suite"
 )
+
+// longEnough is how long a spec waits for what must come, on a busy machine too. It promises nothing. Children live as
+// long, unless they are told otherwise.
+const longEnough = time.Minute
+
+// life is the option that tells a fixture child so.
+var life = "life=" + longEnough.String()
 
 // witness sees what is left of a tree without asking whatever holds it: by a named pipe whose write end every descendant
 // inherits, and by a nonce in the environment of every descendant, found in /proc.
@@ -58,15 +66,24 @@ func (w *witness) held() bool {
 func (w *witness) left() []int {
 	var pids []int
 	// A process between fork and exec, or between its last breath and its burial, may show to one of them alone.
-	for range 100 {
+	for end := time.Now().Add(longEnough); time.Now().Before(end); {
 		pids = w.nonce()
 		if w.held() == (len(pids) > 0) {
 			return pids
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond) // the pace of looking: neither moment is told
 	}
 	Fail(fmt.Sprintf("the witnesses disagree: tether held %t, nonce seen in %v", w.held(), pids))
 	return nil
+}
+
+// leaders are those who are left and lead a session. A process that is to have one has it a moment after it is there.
+func (w *witness) leaders() []int {
+	GinkgoHelper()
+	return slices.DeleteFunc(w.left(), func(pid int) bool {
+		sid, err := unix.Getsid(pid)
+		return err != nil || sid != pid
+	})
 }
 
 // hunt kills whatever is left, again and again.
@@ -80,7 +97,7 @@ func (w *witness) hunt() {
 		}
 		// One look at /proc may miss a chain that forks and exits: the tether does not.
 		return len(pids) == 0 && !w.held()
-	}).WithTimeout(30 * time.Second).Should(BeTrue())
+	}).WithTimeout(longEnough).Should(BeTrue())
 }
 
 // bury reaps a killed process that made itself our own child. Of all others it only says that they are not ours.
