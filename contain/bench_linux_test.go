@@ -121,7 +121,7 @@ func benchmarkKillByHand(b *testing.B) {
 			if events, err = os.ReadFile(filepath.Join(dir, "cgroup.events")); bytes.Contains(events, []byte("populated 0")) {
 				break
 			}
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // who kills by hand has no better pace
 		}
 		b.StopTimer()
 		if err != nil {
@@ -130,7 +130,7 @@ func benchmarkKillByHand(b *testing.B) {
 		_ = cmd.Wait()
 		_ = syscall.Close(fd)
 		for syscall.Rmdir(dir) == syscall.EBUSY {
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // of the last zombie nobody is told
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,23 +37,18 @@ func blockedStart(ctx context.Context) (g *contain.Group, result chan error, err
 		_, err := g.Start(ctx, contain.Spec{Path: argv[0], Argv: contain.Seal(argv...), Env: contain.Seal(os.Environ()...)})
 		result <- err
 	}()
-	for end := time.Now().Add(bound); ; time.Sleep(time.Millisecond) {
+	// Who is born into a frozen cgroup never runs: a leaf that is populated and frozen is a start that blocks.
+	for end := time.Now().Add(bound); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		leaves, _ := filepath.Glob(dirs[0] + "/leaf-*")
-		if len(leaves) == 1 {
-			if text, _ := os.ReadFile(leaves[0] + "/cgroup.events"); strings.Contains(string(text), "populated 1") {
-				break
-			}
+		if len(leaves) != 1 {
+			continue
 		}
-		if time.Now().After(end) {
-			return nil, nil, errors.New("nothing was started")
+		text, _ := readFile(leaves[0] + "/cgroup.events")
+		if strings.Contains(text, "populated 1") && strings.Contains(text, "frozen 1") {
+			return g, result, nil
 		}
 	}
-	select {
-	case err := <-result:
-		return nil, nil, fmt.Errorf("the start does not block: %w", err)
-	case <-time.After(50 * time.Millisecond):
-		return g, result, nil
-	}
+	return nil, nil, errors.New("nothing was started")
 }
 
 func init() {

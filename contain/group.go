@@ -105,8 +105,8 @@ func (g *Group) Guarantees() Guarantee {
 // is still open for writing (ETXTBSY) is tried again for a quarter of a second: another thread's fork may hold a
 // descriptor that was closed long ago.
 //
-// A start that the system blocks between fork and exec (a program on a file system that does not answer) comes back when
-// ctx ends or the group is closed, on [Cgroup2]. It does not if Go's garbage collector runs meanwhile, which waits for
+// A start that the system blocks between fork and exec (a program on a file system that does not answer, a cgroup that
+// somebody else has frozen) comes back when ctx ends or the group is closed, on [Cgroup2]. It does not if Go's garbage collector runs meanwhile, which waits for
 // the fork, as it does in os/exec, and holds up the whole program.
 func (g *Group) Start(ctx context.Context, spec Spec) (*Child, error) {
 	if err := g.enter(); err != nil {

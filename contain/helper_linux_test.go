@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -155,7 +156,10 @@ func basesOf(pid int) []string {
 	GinkgoHelper()
 	dirs, err := filepath.Glob(ownCgroup() + "/boombox-*-" + itoa(pid) + "-*")
 	Expect(err).NotTo(HaveOccurred())
-	return dirs
+	return slices.DeleteFunc(dirs, func(dir string) bool {
+		// Soon after boot, another process may have begun at a tick of the same number.
+		return strings.Split(filepath.Base(dir), "-")[2] != itoa(pid)
+	})
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -336,7 +336,7 @@ var _ = Describe("a start that cannot be prepared", func() {
 				_, err := g.Start(context.Background(), spec)
 				started <- err
 			}()
-			time.Sleep(time.Duration(2*i) * time.Millisecond) //nolint:forbidigo // racing is by time
+			time.Sleep(time.Duration(2*i) * time.Millisecond) //nolint:forbidigo // any instant of the start, not one that is awaited
 			Expect(g.Close()).To(Succeed())
 			Expect(<-started).To(Or(Not(HaveOccurred()), MatchError(contain.ErrClosed)))
 			Expect(here()).To(BeEmpty())
