@@ -13,6 +13,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"golang.org/x/sys/unix"
 
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fixtures"
@@ -195,10 +196,11 @@ var _ = Describe("Adopt", func() {
 	onEvery("refuses what must not be adopted, and says why", func(m contain.Mechanism) {
 		g := newGroup(m)
 		s := goAstray("sleep")
-		ended := exec.Command("/proc/self/exe", "-test.run=^$")
+		argv := fixtures.Argv("exit")
+		ended := exec.Command(argv[0], argv[1:]...)
 		Expect(ended.Start()).To(Succeed())
 		zombie := ended.Process.Pid
-		Eventually(suite.Alive).WithArguments(zombie).WithTimeout(bound).Should(BeFalse())
+		Expect(unix.Waitid(unix.P_PID, zombie, nil, unix.WEXITED|unix.WNOWAIT, nil)).To(Succeed())
 		held := start(newGroup(m), "sleep")
 		for _, c := range []struct {
 			pid    int
