@@ -43,8 +43,8 @@ type keeperProcess struct {
 	starts   chan startOrder
 	started  chan startOutcome
 	starting bool
-	// siblings lists the children of the spawner; -1 if this kernel does not.
-	siblings int
+	// siblings lists the children of the spawner, and orphans those of the main thread; -1 if this kernel does not.
+	siblings, orphans int
 
 	leader *leader // nil when there is none
 	pidfd  int     // the leader's
@@ -68,6 +68,7 @@ func (h *helperProcess) serveKeeper(namespaced bool) {
 		quit(1)
 	}
 	k.pid = pid
+	k.orphans = openChildren()
 	ready := make(chan struct{})
 	go k.spawner(ready)
 	<-ready
@@ -204,16 +205,61 @@ func (k *keeperProcess) tell() error {
 		uint64(status.CPU))
 }
 
-// strike kills whoever is there. In a namespace one system call does, and no fork can slip through it.
+// How long a keeper stays with those whom it has killed, which spares its owner to ask, and to strike, again and again
+// while they die; and how often it looks. Meanwhile it hears nothing.
+const (
+	strikeBound   = 50 * time.Millisecond
+	strikePaceMax = time.Millisecond
+)
+
+// strike kills whoever is there, and waits a moment for them to be gone. In a namespace one system call kills them all,
+// and no fork can slip through it.
 func (k *keeperProcess) strike() {
 	if k.namespaced {
 		_ = unix.Kill(-1, unix.SIGKILL)
-		return
 	}
-	if k.reapOrphans() && k.leader == nil && !k.starting {
-		return
+	struck := map[int]bool{}
+	pace := drainPaceMin
+	for end := time.Now().Add(strikeBound); time.Now().Before(end); pace = min(2*pace, strikePaceMax) {
+		if !k.namespaced && k.hunt(struck) {
+			pace = drainPaceMin
+		}
+		if k.quiet() {
+			return
+		}
+		if k.starting || k.siblings < 0 {
+			break
+		}
+		nap := unix.NsecToTimespec(int64(pace))
+		_ = unix.Nanosleep(&nap, nil)
 	}
-	_, _ = signalDescendants(k.pid, unix.SIGKILL)
+	if !k.namespaced {
+		_, _ = signalDescendants(k.pid, unix.SIGKILL)
+	}
+}
+
+// hunt kills our children, but for those struck before, and reports whether there were any. Who dies leaves their
+// children to us: so it comes to everybody below a subreaper, from the top down, unless somebody does not die. And of
+// our children a number is enough, where it takes a pidfd and more for others: it is theirs until we wait for them.
+func (k *keeperProcess) hunt(struck map[int]bool) (more bool) {
+	for _, fd := range [...]int{k.orphans, k.siblings} {
+		text, _ := reread(fd)
+		for _, pid := range appendPIDs(nil, text) {
+			if struck[pid] {
+				continue
+			}
+			struck[pid] = true
+			var info unix.Siginfo
+			err := ignoringEINTR(func() error {
+				return unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
+			})
+			if err == nil && childOf(&info).pid == 0 { // a child of ours, and alive
+				_ = unix.Kill(pid, unix.SIGKILL)
+				more = true
+			}
+		}
+	}
+	return more
 }
 
 // quiet reports whether nobody is alive. In this order it cannot miss anybody: when the first process and its siblings
@@ -240,11 +286,7 @@ func (k *keeperProcess) siblingsAlive() bool {
 		}
 		return err != nil
 	}
-	_, err := unix.Seek(k.siblings, 0, unix.SEEK_SET)
-	var text []byte
-	if err == nil {
-		text, err = readFd(k.siblings)
-	}
+	text, err := reread(k.siblings)
 	pids := appendPIDs(nil, text)
 	if len(pids) <= 1 {
 		return err != nil
@@ -255,6 +297,23 @@ func (k *keeperProcess) siblingsAlive() bool {
 		}
 	}
 	return false
+}
+
+// openChildren opens the list of the calling thread's children, -1 if this kernel has none.
+func openChildren() int {
+	fd, err := openat(unix.AT_FDCWD, "/proc/thread-self/children", unix.O_RDONLY)
+	if err != nil {
+		return -1
+	}
+	return fd
+}
+
+// reread reads a file of the kernel's from its beginning.
+func reread(fd int) ([]byte, error) {
+	if _, err := unix.Seek(fd, 0, unix.SEEK_SET); err != nil {
+		return nil, err
+	}
+	return readFd(fd)
 }
 
 // reapOrphans reaps the dead children of this thread, and reports whether it has no other.

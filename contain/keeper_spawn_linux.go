@@ -27,10 +27,7 @@ type startOutcome struct {
 // spawner forks all that this keeper starts, on a thread of its own.
 func (k *keeperProcess) spawner(ready chan<- struct{}) {
 	runtime.LockOSThread()
-	var err error
-	if k.siblings, err = openat(unix.AT_FDCWD, "/proc/thread-self/children", unix.O_RDONLY); err != nil {
-		k.siblings = -1
-	}
+	k.siblings = openChildren()
 	close(ready)
 	for order := range k.starts {
 		k.started <- order.start()
