@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"runtime/metrics"
 	"strconv"
 	"syscall"
 	"time"
@@ -230,8 +231,8 @@ func (k *keeperProcess) strike() {
 		if k.starting || k.siblings < 0 {
 			break
 		}
-		nap := unix.NsecToTimespec(int64(pace))
-		_ = unix.Nanosleep(&nap, nil)
+		left := unix.NsecToTimespec(int64(pace)) // each death is a signal, which interrupts
+		_ = ignoringEINTR(func() error { return unix.Nanosleep(&left, &left) })
 	}
 	if !k.namespaced {
 		_, _ = signalDescendants(k.pid, unix.SIGKILL)
@@ -354,12 +355,13 @@ func (k *keeperProcess) release() bool {
 	return true
 }
 
-// garbageBound is how much a keeper lets lie about.
+// garbageBound is how much a keeper lets lie about, in bytes.
 const garbageBound = 16 << 20
 
+// collectGarbage asks for what lies about in a way that does not stop the world, as [runtime.ReadMemStats] does.
 func (k *keeperProcess) collectGarbage() {
-	var stats runtime.MemStats
-	if runtime.ReadMemStats(&stats); stats.HeapAlloc > garbageBound {
+	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	if metrics.Read(heap); heap[0].Value.Uint64() > garbageBound {
 		runtime.GC()
 	}
 }

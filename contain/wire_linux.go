@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 
@@ -114,37 +115,49 @@ func (l link) send(m message) error {
 	}
 }
 
+// buffer is what a piece is received into.
+type buffer struct{ piece, rights []byte }
+
+// buffers are kept from one message to the next: fresh memory costs more than what is mostly read into it, and a helper
+// collects seldom.
+var buffers = sync.Pool{New: func() any {
+	return &buffer{make([]byte, pieceSize), make([]byte, unix.CmsgSpace(4*maxPassed))}
+}}
+
 // receive receives a message, whose descriptors are the caller's to close. One receiver at a time.
 func (l link) receive() (message, error) {
-	buf := make([]byte, pieceSize)
-	room := make([]byte, unix.CmsgSpace(4*maxPassed))
+	var b *buffer // none while there is nothing to read
 	n, m := 0, message{}
 	err := l.read(func(fd int) error {
-		got, gotRights, _, _, err := unix.Recvmsg(fd, buf, room, unix.MSG_CMSG_CLOEXEC)
-		if err == nil {
-			n = got
-			m.files = receivedFiles(room[:gotRights])
+		b = buffers.Get().(*buffer)
+		got, gotRights, _, _, err := unix.Recvmsg(fd, b.piece, b.rights, unix.MSG_CMSG_CLOEXEC)
+		if err != nil {
+			buffers.Put(b)
+			return err
 		}
-		return err
+		n = got
+		m.files = receivedFiles(b.rights[:gotRights])
+		return nil
 	})
 	if err != nil {
 		return message{}, err
 	}
+	defer buffers.Put(b)
 	if n == 0 {
 		return message{}, errHangUp
 	}
 	size := uint32(0)
 	if n >= headSize {
-		m.kind, size = buf[0], binary.LittleEndian.Uint32(buf[1:])
+		m.kind, size = b.piece[0], binary.LittleEndian.Uint32(b.piece[1:])
 	}
 	if n < headSize || size > maxBody || n-headSize > int(size) {
 		closeAll(m.files)
 		return message{}, errMalformed
 	}
-	m.body = append(make([]byte, 0, size), buf[headSize:n]...)
+	m.body = append(make([]byte, 0, size), b.piece[headSize:n]...)
 	for len(m.body) < int(size) {
 		err := l.read(func(fd int) error {
-			got, err := unix.Read(fd, buf)
+			got, err := unix.Read(fd, b.piece)
 			n = got
 			return err
 		})
@@ -155,7 +168,7 @@ func (l link) receive() (message, error) {
 			closeAll(m.files)
 			return message{}, err
 		}
-		m.body = append(m.body, buf[:n]...)
+		m.body = append(m.body, b.piece[:n]...)
 	}
 	return m, nil
 }
