@@ -2,6 +2,7 @@ package contain
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,9 +84,13 @@ func (kernelFS) Ours(pid int) bool {
 	return false
 }
 
+// writeFd writes text whole: of a number that is cut short, the kernel would take another number.
 func writeFd(fd int, text string) error {
 	return ignoringEINTR(func() error {
-		_, err := unix.Write(fd, []byte(text))
+		n, err := unix.Write(fd, []byte(text))
+		if err == nil && n < len(text) {
+			return io.ErrShortWrite
+		}
 		return err
 	})
 }

@@ -31,6 +31,7 @@ var (
 	ParseEvents     = func(text []byte) (populated bool, err error) { return parseEvents(text, "populated") }
 	ParseBase       = func(name string) (owner any, ok bool) { return parseBase(name) }
 	EscapeName      = escapeName
+	WriteFd         = writeFd
 )
 
 // ParseMountinfo returns the root and the mount point of each cgroup2 mount.

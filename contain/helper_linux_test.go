@@ -48,7 +48,7 @@ const helperLife = time.Minute
 // helper is a running helper.
 type helper struct {
 	cmd   *exec.Cmd
-	stdin io.Closer
+	stdin io.WriteCloser
 	lines *bufio.Scanner
 }
 

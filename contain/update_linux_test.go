@@ -123,6 +123,7 @@ var _ = Describe("changing caps of a living group", Label("limits"), func() {
 		dir := GinkgoT().TempDir()
 		for name, text := range map[string]string{
 			"memory.max": "9999999", "memory.oom.group": "0", "memory.swap.max": "9", "pids.max": "99", "cpu.max": "999999 100000",
+			"pids.events": "max 0\n",
 		} {
 			Expect(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)).To(Succeed())
 		}
@@ -143,6 +144,8 @@ var _ = Describe("changing caps of a living group", Label("limits"), func() {
 		holds("4194304", "50", "250000 100000")
 		Expect(caps.Update(was)).To(Succeed())
 
+		// Meanwhile a start was refused: a change that fails is no reason to forget it.
+		Expect(os.WriteFile(filepath.Join(dir, "pids.events"), []byte("max 7\n"), 0)).To(Succeed())
 		cpu := filepath.Join(dir, "cpu.max")
 		Expect(os.Rename(cpu, cpu+".kept")).To(Succeed())
 		err = caps.Update(next)
@@ -156,6 +159,8 @@ var _ = Describe("changing caps of a living group", Label("limits"), func() {
 			l, _ := caps.Evidence().Of(kind)
 			Expect(l).To(And(HaveField("Max", was.Of(kind)), HaveField("Effective", was.Of(kind))))
 		}
+		processes, _ := caps.Evidence().Of(contain.LimitProcesses)
+		Expect(processes).To(And(HaveField("Tripped", contain.HasTripped), HaveField("Events", HaveValue(BeEquivalentTo(7)))))
 	})
 
 	It("refuses a kernel that takes another value", func() {
