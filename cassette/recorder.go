@@ -19,8 +19,9 @@ import (
 // or removed, the input, both output streams to the last byte, and the outcome. Environment values never are, and what looks
 // like a secret is redacted when it is saved. Runs stand in the file in the order in which they were started.
 //
-// The input of a command is read to its end before the command is started, but for interactive input (runner.StdinPipe), of which
-// is recorded what was written, and between which output. Inherited input is not recorded.
+// The input of a command is read to its end before the command is started, since a replay finds the run by all of it: more than
+// [MaxRun] refuses the start with [ErrTooLarge]. So a stage of a pipeline whose writer never ends, as in "yes | head", cannot be
+// recorded. Of interactive input (runner.StdinPipe) is recorded what was written, and between which output. Inherited input is not recorded.
 type Recorder struct {
 	printer
 	// A closure, since printers walk fields and would show what was recorded.

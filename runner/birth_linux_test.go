@@ -54,6 +54,28 @@ var _ = Describe("what a command asks its child to be born with", func() {
 		Expect(err).To(And(beStartError(runner.StartBadDir), MatchError(unix.EACCES)))
 	})
 
+	It("has no say in which program is chosen: we look for it, and the user may execute it or not", func(ctx SpecContext) {
+		root()
+		dir := GinkgoT().TempDir()
+		for d := dir; d != "/" && d != os.TempDir(); d = filepath.Dir(d) {
+			Expect(os.Chmod(d, 0o755)).To(Succeed())
+		}
+		ours, everybodys := filepath.Join(dir, "ours"), filepath.Join(dir, "everybodys")
+		for d, mode := range map[string]os.FileMode{ours: 0o700, everybodys: 0o755} {
+			Expect(os.Mkdir(d, 0o755)).To(Succeed())
+			Expect(os.WriteFile(filepath.Join(d, "tool"), []byte("#!/bin/sh\n"), mode)).To(Succeed())
+			Expect(os.Chmod(filepath.Join(d, "tool"), mode)).To(Succeed())
+		}
+		cmd := runner.Command("tool")
+		cmd.Credential = nobody
+		cmd.Env = cmd.Env.Set("PATH", ours+":"+everybodys)
+		Expect(runner.Resolve(cmd)).To(Equal(filepath.Join(ours, "tool")))
+		_, err := runner.Contained{}.Start(ctx, cmd)
+		Expect(err).To(And(beStartError(runner.StartNotExecutable), MatchError(unix.EACCES)))
+		cmd.Env = cmd.Env.Set("PATH", everybodys)
+		Expect(runner.Output(ctx, runner.Contained{}, cmd)).To(BeEmpty(), "the control: that one may be executed")
+	})
+
 	It("tells a missing interpreter as it does without", func(ctx SpecContext) {
 		file := filepath.Join(GinkgoT().TempDir(), "lost")
 		Expect(os.WriteFile(file, []byte("#!/boombox/no/such/interpreter\n"), 0o700)).To(Succeed())

@@ -206,16 +206,15 @@ func (c *Cmd) Validate() error {
 		return c.invalid("Command", "an argument holds a NUL byte")
 	case strings.Contains(c.Dir, "\x00"):
 		return c.invalid("Dir", "it holds a NUL byte")
-	case c.Timeout < 0:
-		return c.invalid("Timeout", "it is negative")
-	case c.IdleTimeout < 0:
-		return c.invalid("IdleTimeout", "it is negative")
-	case c.Grace < 0:
-		return c.invalid("Grace", "it is negative")
 	case c.CancelGrace < 0 && c.CancelGrace != NoGrace:
 		return c.invalid("CancelGrace", "it is negative")
 	case c.StopSignal < 0 || c.StopSignal > lastSignal:
 		return c.invalid("StopSignal", "there is no such signal")
+	}
+	if err := c.refuseNegative(
+		amount{"Timeout", int64(c.Timeout)}, amount{"IdleTimeout", int64(c.IdleTimeout)}, amount{"Grace", int64(c.Grace)},
+	); err != nil {
+		return err
 	}
 	for id, s := range [...]Stream{Stdout: c.Output.Stdout, Stderr: c.Output.Stderr} {
 		if reason := s.invalid(); reason != "" {
@@ -242,6 +241,22 @@ func (c *Cmd) Validate() error {
 
 func (c *Cmd) invalid(field, reason string) error {
 	return &InvalidError{Program: c.program, Field: field, Reason: reason}
+}
+
+// amount is the value of a field.
+type amount struct {
+	field string
+	value int64
+}
+
+// refuseNegative refuses the first field that is negative.
+func (c *Cmd) refuseNegative(fields ...amount) error {
+	for _, f := range fields {
+		if f.value < 0 {
+			return c.invalid(f.field, "it is negative")
+		}
+	}
+	return nil
 }
 
 // describe is what the printers show.

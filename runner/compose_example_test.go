@@ -64,17 +64,26 @@ func ExampleSupervisor() {
 	r.OnSequence("server").Reply(fake.Exit(1)).Reply(fake.Lines("listening"), fake.Pending())
 
 	supervisor := runner.Supervisor{Backoff: runner.Backoff{First: 1}, MaxRestarts: 3}
-	s, err := supervisor.Start(context.Background(), r, runner.Command("server"))
+	starts := make(eachStart, 2)
+	s, err := supervisor.Start(context.Background(), runner.Observed(r, starts), runner.Command("server"))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for s.Status().Restarts == 0 || s.Status().State != runner.SupervisorRunning {
-		time.Sleep(time.Millisecond) // or ask whether the server answers
-	}
+	<-starts
+	<-starts // it was started again
 	res, err := s.Stop(context.Background())
 	fmt.Println(res.Outcome(), err)
 	// Output: cancelled <nil>
+}
+
+// eachStart is told of every start.
+type eachStart chan string
+
+func (c eachStart) Observe(seen runner.Observation) {
+	if seen.Kind == runner.ObservedStart {
+		c <- seen.Program
+	}
 }
 
 // git wraps one tool: its arguments become methods.

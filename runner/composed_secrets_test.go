@@ -84,9 +84,49 @@ var _ = Describe("what is composed of commands", func() {
 		clean("last Result", last)
 		clean("SupervisorStatus at the end", supervised.Status())
 
-		clean("Client", runner.Client{Runner: r, Base: cmd})
+		client := runner.Client{Runner: r, Base: cmd}
+		clean("Client", client)
+		clean("Command of a Client", client.Command(secretArg))
 		clean("Retry", runner.Retry{Attempts: 2})
 		clean("PTY", runner.PTY{})
+	})
+
+	It("shows no secret of a run that is followed, waited for, or has a terminal", func(ctx SpecContext) {
+		var r runner.Runner = runner.Contained{}
+		terminal := secretive("sleep 20").With()
+		terminal.PTY = &runner.PTY{}
+		for _, cmd := range []*runner.Cmd{secretive("sleep 20"), terminal} {
+			p, err := r.Start(ctx, cmd)
+			Expect(err).NotTo(HaveOccurred())
+			said := 0
+			for event, err := range p.Events(ctx) {
+				Expect(err).NotTo(HaveOccurred())
+				clean("Event", event)
+				clean("Line", event.Line)
+				if event.Kind == runner.EventLine {
+					if said++; said == 2 {
+						break
+					}
+				}
+			}
+			Expect(said).To(Equal(2))
+			clean("Process", p)
+			short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+			_, line := p.WaitForLine(short, func(runner.Line) bool { return false })
+			for what, err := range map[string]error{
+				"WaitForLine": line, "WaitForFile": p.WaitForFile(short, "/"+secretArg), "WaitForSocket": p.WaitForSocket(short, "/"+secretArg),
+				"WaitForPort": p.WaitForPort(short, "127.0.0.1:1"), "WaitForHTTP": p.WaitForHTTP(short, "http://127.0.0.1:1/"+secretArg),
+				"WaitFor": p.WaitFor(short, func(context.Context) error { return errors.New("not yet") }),
+			} {
+				Expect(err).To(MatchError(runner.ErrNotReady), what)
+				clean(what, err)
+			}
+			cancel()
+			Expect(p.Close()).To(Succeed())
+			_, err = p.Wait(ctx)
+			Expect(err).To(MatchError(runner.ErrCancelled))
+			clean("CancelError", err)
+		}
 	})
 
 	It("shows no secret in an error", func(ctx SpecContext) {
@@ -120,6 +160,28 @@ var _ = Describe("what is composed of commands", func() {
 		fails("StormError", err)
 		_, err = runner.Supervisor{}.Start(ctx, r, bad(secretive("exit")))
 		fails("supervisor of nonsense", err)
+
+		_, err = twice.Check(ctx, r, secretive("exit 3"))
+		fails("RetryError of Check", err)
+		_, err = twice.Probe(ctx, r, secretive("exit 3"))
+		fails("RetryError of Probe", err)
+		client := runner.Client{Runner: r, Base: secretive("exit 3")}
+		_, err = client.Output(ctx, secretArg)
+		fails("Client", err)
+		_, err = client.Probe(ctx, secretArg)
+		fails("Probe of a Client", err)
+		for _, err := range client.Lines(ctx, secretArg) {
+			if err != nil {
+				fails("Lines of a Client", err)
+			}
+		}
+		_, err = runner.Resolve(runner.Command("/" + secretArg + "/tool"))
+		fails("Resolve", err)
+		_, err = runner.LookPath(runner.CleanEnv().Set("PATH", "/"+secretEnv), "tool")
+		fails("LookPath", err)
+		for _, item := range (runner.Batch{}).Run(ctx, r, []*runner.Cmd{bad(secretive("exit")), runner.Command("/" + secretArg + "/tool")}) {
+			fails("Batch", item.Err)
+		}
 
 		_, err = runner.JSON[int](ctx, r, secretive("exit"))
 		fails("DecodeError", err)

@@ -16,10 +16,10 @@ import (
 var lacking []string
 
 // bornWith shows that the child says "KEY VALUE" of what it was born with, and something else without the field.
-func bornWith(want map[string]string) func(SpecContext, func(*runner.Cmd)) {
-	return func(ctx SpecContext, set func(*runner.Cmd)) {
-		plain := born(outputOf(ctx, fixture("knobs"), func(*runner.Cmd) {}))
-		got := born(outputOf(ctx, fixture("knobs"), set))
+func bornWith(want map[string]string) func(SpecContext, way, func(*runner.Cmd)) {
+	return func(ctx SpecContext, w way, set func(*runner.Cmd)) {
+		plain := born(outputOf(ctx, w, fixture("knobs"), func(*runner.Cmd) {}))
+		got := born(outputOf(ctx, w, fixture("knobs"), set))
 		for key, value := range want {
 			Expect(got).To(HaveKeyWithValue(key, value))
 			Expect(plain).NotTo(HaveKeyWithValue(key, value), "the control")
@@ -38,6 +38,7 @@ func born(text string) map[string]string {
 
 func init() {
 	for name, want := range map[string]map[string]string{
+		"NewSession":      {"session": "true"},
 		"NoNewPrivileges": {"NoNewPrivs": "1"},
 		"Umask":           {"Umask": "0137"},
 		"Nice":            {"nice": "7"},
@@ -46,21 +47,21 @@ func init() {
 	} {
 		shownHere[name] = bornWith(want)
 	}
-	shownHere["CPUAffinity"] = func(ctx SpecContext, set func(*runner.Cmd)) {
+	shownHere["CPUAffinity"] = func(ctx SpecContext, w way, set func(*runner.Cmd)) {
 		if runtime.NumCPU() > 1 {
-			plain := born(outputOf(ctx, fixture("knobs"), func(*runner.Cmd) {}))
+			plain := born(outputOf(ctx, w, fixture("knobs"), func(*runner.Cmd) {}))
 			Expect(plain).NotTo(HaveKeyWithValue("Cpus_allowed_list", strconv.Itoa(firstCPU())), "the control")
 		}
-		Expect(born(outputOf(ctx, fixture("knobs"), set))).To(HaveKeyWithValue("Cpus_allowed_list", strconv.Itoa(firstCPU())))
+		Expect(born(outputOf(ctx, w, fixture("knobs"), set))).To(HaveKeyWithValue("Cpus_allowed_list", strconv.Itoa(firstCPU())))
 	}
-	shownHere["NoCoreDumps"] = func(ctx SpecContext, set func(*runner.Cmd)) {
+	shownHere["NoCoreDumps"] = func(ctx SpecContext, w way, set func(*runner.Cmd)) {
 		// The control is package contain's, which has a limit to lose.
-		Expect(born(outputOf(ctx, fixture("knobs"), set))).To(HaveKeyWithValue("core", HavePrefix("0 ")))
+		Expect(born(outputOf(ctx, w, fixture("knobs"), set))).To(HaveKeyWithValue("core", HavePrefix("0 ")))
 	}
-	shownHere["Rlimits"] = func(ctx SpecContext, set func(*runner.Cmd)) {
+	shownHere["Rlimits"] = func(ctx SpecContext, w way, set func(*runner.Cmd)) {
 		// A shell needs less memory than a test binary that looks for races.
 		ask := func(set func(*runner.Cmd)) []string {
-			return strings.Fields(outputOf(ctx, shell("for l in c f n s d t; do ulimit -S$l; ulimit -H$l; done"), set))
+			return strings.Fields(outputOf(ctx, w, shell("for l in c f n s d t; do ulimit -S$l; ulimit -H$l; done"), set))
 		}
 		const blocks, kibs, seconds = 64 << 20 / 512, 64 << 10, 64 << 20
 		var want []string

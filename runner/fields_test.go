@@ -3,12 +3,14 @@ package runner_test
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -27,8 +29,8 @@ import (
 type row struct {
 	// set asks for something.
 	set func(*runner.Cmd)
-	// shown runs a command with that and sees it done, where this system has it; see lacking for where it has not.
-	shown func(ctx SpecContext, set func(*runner.Cmd))
+	// shown runs a command with that, some way, and sees it done, where this system has it; see lacking for where it has not.
+	shown func(ctx SpecContext, w way, set func(*runner.Cmd))
 	// fake and cassette say what doubles make of it.
 	fake, cassette doubled
 }
@@ -49,18 +51,17 @@ var (
 func honoured(by string) doubled { return doubled{honoured: by} }
 
 // outputOf is what a command prints, which must succeed.
-func outputOf(ctx context.Context, cmd *runner.Cmd, set func(*runner.Cmd)) string {
+func outputOf(ctx context.Context, w way, cmd *runner.Cmd, set func(*runner.Cmd)) string {
 	GinkgoHelper()
-	set(cmd)
-	out, err := runner.Output(ctx, runner.Contained{}, cmd)
-	Expect(err).NotTo(HaveOccurred())
-	return out
+	res := outcomeOf(ctx, w, cmd, set)
+	Expect(res.Check()).To(Succeed())
+	return strings.TrimSpace(string(res.Stdout()))
 }
 
-func outcomeOf(ctx context.Context, cmd *runner.Cmd, set func(*runner.Cmd)) *runner.Result {
+func outcomeOf(ctx context.Context, w way, cmd *runner.Cmd, set func(*runner.Cmd)) *runner.Result {
 	GinkgoHelper()
 	set(cmd)
-	res, err := runner.Run(ctx, runner.Contained{}, cmd)
+	res, err := w.run(ctx, cmd)
 	Expect(err).NotTo(HaveOccurred())
 	return res
 }
@@ -70,47 +71,47 @@ func rows() map[string]row {
 	all := map[string]row{
 		"Dir": {
 			set: func(c *runner.Cmd) { c.Dir = os.TempDir() },
-			shown: func(ctx SpecContext, set func(*runner.Cmd)) {
+			shown: func(ctx SpecContext, w way, set func(*runner.Cmd)) {
 				want, err := filepath.EvalSymlinks(os.TempDir())
 				Expect(err).NotTo(HaveOccurred())
-				Expect(outputOf(ctx, fixture("cwd"), set)).To(Equal(want))
+				Expect(outputOf(ctx, w, fixture("cwd"), func(*runner.Cmd) {})).NotTo(Equal(want), "the control")
+				Expect(outputOf(ctx, w, fixture("cwd"), set)).To(Equal(want))
 			},
 			fake: noMeaning, cassette: honoured("key"),
 		},
 		"Env": {
 			set: func(c *runner.Cmd) { c.Env = c.Env.Set("BOOMBOX_FIELD", "x") },
-			shown: func(ctx SpecContext, set func(*runner.Cmd)) {
-				Expect(strings.Fields(outputOf(ctx, fixture("envnames"), set))).To(ContainElement("BOOMBOX_FIELD"))
+			shown: func(ctx SpecContext, w way, set func(*runner.Cmd)) {
+				Expect(strings.Fields(outputOf(ctx, w, fixture("envnames"), set))).To(ContainElement("BOOMBOX_FIELD"))
 			},
 			fake: noMeaning, cassette: noMeaning,
 		},
 		"Stdin": {
 			set: func(c *runner.Cmd) { c.Stdin = runner.StdinString("input") },
-			shown: func(ctx SpecContext, set func(*runner.Cmd)) {
-				Expect(outputOf(ctx, fixture("cat"), set)).To(Equal("input"))
+			shown: func(ctx SpecContext, w way, set func(*runner.Cmd)) {
+				Expect(outputOf(ctx, w, fixture("cat"), set)).To(Equal("input"))
 			},
 			fake: honoured("standard input is read to its end"), cassette: honoured("standard input is read to its end"),
 		},
 		"Output": {
 			set: func(c *runner.Cmd) { c.Output.Stdout = runner.Stream{Policy: runner.Head, MaxBytes: 2} },
-			shown: func(ctx SpecContext, set func(*runner.Cmd)) {
-				cmd := fixture("cat")
-				cmd.Stdin = runner.StdinString("four")
-				Expect(outcomeOf(ctx, cmd, set)).To(HaveStdout("fo"))
+			shown: func(ctx SpecContext, w way, set func(*runner.Cmd)) {
+				Expect(outcomeOf(ctx, w, shell("printf four"), func(*runner.Cmd) {})).To(HaveStdout("four"), "the control")
+				Expect(outcomeOf(ctx, w, shell("printf four"), set)).To(HaveStdout("fo"))
 			},
 			fake: honoured("Head keeps the beginning and counts the rest"), cassette: honoured("Head keeps the beginning and counts the rest"),
 		},
 		"Timeout": {
 			set: func(c *runner.Cmd) { c.Timeout = 300 * time.Millisecond },
-			shown: func(ctx SpecContext, set func(*runner.Cmd)) {
-				Expect(outcomeOf(ctx, fixture("sleep"), set)).To(HaveTimedOut())
+			shown: func(ctx SpecContext, w way, set func(*runner.Cmd)) {
+				Expect(outcomeOf(ctx, w, fixture("sleep"), set)).To(HaveTimedOut())
 			},
 			fake: honoured("the command's timeout ends it, and is data"), cassette: honoured("the command's timeout ends it, and is data"),
 		},
 		"IdleTimeout": {
 			set: func(c *runner.Cmd) { c.IdleTimeout = 300 * time.Millisecond },
-			shown: func(ctx SpecContext, set func(*runner.Cmd)) {
-				Expect(outcomeOf(ctx, fixture("sleep"), set)).To(HaveOutcome(runner.IdleTimedOut))
+			shown: func(ctx SpecContext, w way, set func(*runner.Cmd)) {
+				Expect(outcomeOf(ctx, w, fixture("sleep"), set)).To(HaveOutcome(runner.IdleTimedOut))
 			},
 			fake: honoured("the command's idle timeout ends it, and is another thing"), cassette: honoured("the command's idle timeout ends it, and is another thing"),
 		},
@@ -120,19 +121,19 @@ func rows() map[string]row {
 		},
 		"CancelGrace": {
 			set:  func(c *runner.Cmd) { c.CancelGrace = time.Minute },
-			fake: honoured("a grace after the timeout does not change what it is"), cassette: honoured("a grace after the timeout does not change what it is"),
+			fake: honoured("a cancel has a grace of its own"), cassette: honoured("a cancel has a grace of its own"),
 		},
 		"StopSignal": {
 			set:  func(c *runner.Cmd) { c.Grace, c.StopSignal = time.Minute, syscall.SIGINT },
-			fake: honoured("a grace after the timeout does not change what it is"), cassette: honoured("a grace after the timeout does not change what it is"),
+			fake: honoured("the signal that begins a grace is the command's"), cassette: honoured("the signal that begins a grace is the command's"),
 		},
 		"Require": {
 			set:  func(c *runner.Cmd) { c.Require = contain.KillTree },
 			fake: noMeaning, cassette: noMeaning,
-			shown: func(ctx SpecContext, set func(*runner.Cmd)) {
+			shown: func(ctx SpecContext, w way, set func(*runner.Cmd)) {
 				cmd := fixture("exit")
 				set(cmd)
-				res, err := runner.Run(ctx, runner.Contained{}, cmd)
+				res, err := w.run(ctx, cmd)
 				if contain.Host().Guarantees().Has(contain.KillTree) {
 					Expect(err).NotTo(HaveOccurred())
 					Expect(res.Teardown().Guarantees.Has(contain.KillTree)).To(BeTrue())
@@ -144,11 +145,11 @@ func rows() map[string]row {
 		"Limits": {
 			set:  func(c *runner.Cmd) { c.Limits.Processes = 50 },
 			fake: noMeaning, cassette: noMeaning,
-			shown: func(ctx SpecContext, set func(*runner.Cmd)) {
+			shown: func(ctx SpecContext, w way, set func(*runner.Cmd)) {
 				cmd := fixture("exit")
 				set(cmd)
-				res, err := runner.Run(ctx, runner.Contained{}, cmd)
-				if contain.Host().Guarantees().Has(contain.CapProcesses) {
+				res, err := w.run(ctx, cmd)
+				if contain.Host().Guarantees().Has(contain.CapProcesses) && !w.shared {
 					Expect(err).NotTo(HaveOccurred())
 					Expect(res.Evidence().Limits).To(HaveLen(1))
 					return
@@ -158,9 +159,9 @@ func rows() map[string]row {
 		},
 		"Arg0": {
 			set: func(c *runner.Cmd) { c.Arg0 = contain.Seal("another-name") },
-			shown: func(ctx SpecContext, set func(*runner.Cmd)) {
-				Expect(outputOf(ctx, shell("echo $0"), func(c *runner.Cmd) {})).To(Equal("sh"), "the control")
-				Expect(outputOf(ctx, shell("echo $0"), set)).To(Equal("another-name"))
+			shown: func(ctx SpecContext, w way, set func(*runner.Cmd)) {
+				Expect(outputOf(ctx, w, shell("echo $0"), func(c *runner.Cmd) {})).To(Equal("sh"), "the control")
+				Expect(outputOf(ctx, w, shell("echo $0"), set)).To(Equal("another-name"))
 			},
 			fake: noMeaning, cassette: refused,
 		},
@@ -170,9 +171,9 @@ func rows() map[string]row {
 		},
 		"PTY": {
 			set: func(c *runner.Cmd) { c.PTY = &runner.PTY{Cols: 100, Rows: 30} },
-			shown: func(ctx SpecContext, set func(*runner.Cmd)) {
-				Expect(outputOf(ctx, shell("test -t 0 || echo none"), func(c *runner.Cmd) {})).To(Equal("none"), "the control")
-				Expect(outputOf(ctx, shell("stty size"), set)).To(Equal("30 100"))
+			shown: func(ctx SpecContext, w way, set func(*runner.Cmd)) {
+				Expect(outputOf(ctx, w, shell("test -t 0 || echo none"), func(c *runner.Cmd) {})).To(Equal("none"), "the control")
+				Expect(outputOf(ctx, w, shell("stty size"), set)).To(Equal("30 100"))
 			},
 			fake: honoured("a terminal is one stream"), cassette: honoured("key"),
 		},
@@ -248,7 +249,7 @@ var _ = Describe("every field of a Cmd", func() {
 		It("is enforced by the real runner, or refused by name: "+name, func(ctx SpecContext) {
 			if !lackingNow(name) {
 				Expect(r.shown).NotTo(BeNil(), "nothing shows that it is enforced here")
-				r.shown(ctx, r.set)
+				r.shown(ctx, alone, r.set)
 				return
 			}
 			cmd := fixture("exit")
@@ -283,7 +284,7 @@ var _ = Describe("every field of a Cmd", func() {
 				case said.honoured == "key":
 					Expect(d.make()[0].Start(ctx, cmd)).Error().To(MatchError(cassette.ErrMiss))
 				case said.honoured != "":
-					Expect(runnertest.Cases()).To(ContainElement(HaveField("Name", said.honoured)))
+					Expect(setBy(said.honoured, name)).To(BeTrue(), "the case "+said.honoured+" does not set "+name)
 				}
 			}
 		})
@@ -315,6 +316,37 @@ var doubles = []struct {
 		Expect(err).NotTo(HaveOccurred())
 		return []runner.Runner{player, rec}
 	}},
+}
+
+// setBy reports whether the case of package runnertest of that name is about a command with the field set.
+func setBy(name, field string) (set bool) {
+	GinkgoHelper()
+	i := slices.IndexFunc(runnertest.Cases(), func(c runnertest.Case) bool { return c.Name == name })
+	Expect(i).To(BeNumerically(">=", 0), "no case "+name)
+	runnertest.Cases()[i].Run(GinkgoTB(), runnertest.Harness{
+		Prepare: func(_ testing.TB, b runnertest.Behaviour, configure func(*runner.Cmd)) (runner.Runner, *runner.Cmd) {
+			cmd := runner.Command("tool")
+			configure(cmd)
+			set = set || !reflect.ValueOf(*cmd).FieldByName(field).IsZero()
+			parts := []fake.Reply{fake.Stdout(b.Stdout), fake.Stderr(b.Stderr), fake.Exit(b.Code)}
+			if b.Pending {
+				parts = append(parts, fake.Pending())
+			}
+			r := fake.New()
+			r.On("tool").ReplyFunc(func(cmd *runner.Cmd) []fake.Reply {
+				if !b.EchoStdin {
+					return parts
+				}
+				input, err := cmd.Stdin.Open()
+				Expect(err).NotTo(HaveOccurred())
+				echoed, err := io.ReadAll(input)
+				Expect(err).NotTo(HaveOccurred())
+				return append(parts, fake.Stdout(echoed))
+			})
+			return r, cmd
+		},
+	})
+	return set
 }
 
 // documented reports whether the comments of a file say of a field that it has no meaning.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"os"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -16,20 +15,20 @@ import (
 )
 
 // shownHere shows what this system has of what a child is born with.
-var shownHere = map[string]func(SpecContext, func(*runner.Cmd)){
-	"Files": func(ctx SpecContext, set func(*runner.Cmd)) {
-		Expect(strings.Fields(outputOf(ctx, fixture("fds"), func(*runner.Cmd) {}))).To(Equal([]string{"0", "1", "2"}), "the control")
-		Expect(strings.Fields(outputOf(ctx, fixture("fds"), set))).To(Equal([]string{"0", "1", "2", "3"}))
-		r, w, err := os.Pipe()
+var shownHere = map[string]func(SpecContext, way, func(*runner.Cmd)){
+	"Files": func(ctx SpecContext, w way, set func(*runner.Cmd)) {
+		Expect(strings.Fields(outputOf(ctx, w, fixture("fds"), func(*runner.Cmd) {}))).To(Equal([]string{"0", "1", "2"}), "the control")
+		Expect(strings.Fields(outputOf(ctx, w, fixture("fds"), set))).To(Equal([]string{"0", "1", "2", "3"}))
+		from, to, err := os.Pipe()
 		Expect(err).NotTo(HaveOccurred())
-		defer r.Close()
-		outputOf(ctx, shell("echo passed >&3"), func(c *runner.Cmd) { c.Files = []*os.File{w} })
-		Expect(w.Close()).To(Succeed())
+		defer from.Close()
+		outputOf(ctx, w, shell("echo passed >&3"), func(c *runner.Cmd) { c.Files = []*os.File{to} })
+		Expect(to.Close()).To(Succeed())
 		line := make([]byte, 100)
-		n, _ := r.Read(line)
+		n, _ := from.Read(line)
 		Expect(string(line[:n])).To(Equal("passed\n"))
 	},
-	"NewSession": func(ctx SpecContext, set func(*runner.Cmd)) {
+	"NewSession": func(ctx SpecContext, _ way, set func(*runner.Cmd)) {
 		leads := func(set func(*runner.Cmd)) bool {
 			cmd := fixture("sleep")
 			set(cmd)
@@ -44,8 +43,8 @@ var shownHere = map[string]func(SpecContext, func(*runner.Cmd)){
 		Expect(leads(func(*runner.Cmd) {})).To(BeFalse(), "the control")
 		Expect(leads(set)).To(BeTrue())
 	},
-	"Credential": func(ctx SpecContext, set func(*runner.Cmd)) {
-		Expect(outputOf(ctx, shell("id -u; id -g; id -G"), set)).To(Equal("4711\n4712\n4712"))
+	"Credential": func(ctx SpecContext, w way, set func(*runner.Cmd)) {
+		Expect(outputOf(ctx, w, shell("id -u; id -g; id -G"), set)).To(Equal("4711\n4712\n4712"))
 	},
 	"Grace":       cancelled("ready\nTERM\n"),
 	"CancelGrace": cancelled("ready\nTERM\n"),
@@ -53,30 +52,21 @@ var shownHere = map[string]func(SpecContext, func(*runner.Cmd)){
 }
 
 // cancelled shows what a child that says which signal it is ended by has time to say when it is cancelled.
-func cancelled(want string) func(SpecContext, func(*runner.Cmd)) {
-	said := func(ctx SpecContext, set func(*runner.Cmd)) string {
+func cancelled(want string) func(SpecContext, way, func(*runner.Cmd)) {
+	said := func(ctx SpecContext, w way, set func(*runner.Cmd)) string {
 		GinkgoHelper()
-		first := make(chan struct{}, 1)
+		run, cancel := context.WithCancel(ctx)
+		defer cancel()
 		cmd := shell("trap 'echo TERM; exit' TERM; trap 'echo INT; exit' INT; echo ready; while :; do sleep 0.05; done")
-		cmd.Output.Stdout.Tee = writerFunc(func([]byte) {
-			select {
-			case first <- struct{}{}:
-			default:
-			}
-		})
+		cmd.Output.Stdout.Tee = writerFunc(func([]byte) { cancel() })
 		set(cmd)
-		p, err := runner.Contained{}.Start(ctx, cmd)
-		Expect(err).NotTo(HaveOccurred())
-		defer p.Close()
-		Eventually(first).WithTimeout(10 * time.Second).Should(Receive())
-		p.Cancel(nil)
-		res, err := p.Wait(context.Background())
+		res, err := w.run(run, cmd)
 		Expect(err).To(MatchError(runner.ErrCancelled))
 		return string(res.Stdout())
 	}
-	return func(ctx SpecContext, set func(*runner.Cmd)) {
-		Expect(said(ctx, func(*runner.Cmd) {})).To(Equal("ready\n"), "the control")
-		Expect(said(ctx, set)).To(Equal(want))
+	return func(ctx SpecContext, w way, set func(*runner.Cmd)) {
+		Expect(said(ctx, w, func(*runner.Cmd) {})).To(Equal("ready\n"), "the control")
+		Expect(said(ctx, w, set)).To(Equal(want))
 	}
 }
 

@@ -13,12 +13,14 @@ var lacking = []string{
 }
 
 // shownHere shows what this system has of what a child is born with.
-var shownHere = map[string]func(SpecContext, func(*runner.Cmd)){
+var shownHere = map[string]func(SpecContext, way, func(*runner.Cmd)){
 	// Nobody is asked to end here: a Grace passes, and the tree is killed.
 	"Grace": noRequest, "CancelGrace": noRequest,
 }
 
-func noRequest(SpecContext, func(*runner.Cmd)) { Skip("there is no signal to ask a tree to end with") }
+func noRequest(SpecContext, way, func(*runner.Cmd)) {
+	Skip("there is no signal to ask a tree to end with")
+}
 
 // firstCPU is a processor that we may run on.
 func firstCPU() int { return 0 }

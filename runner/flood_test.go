@@ -46,7 +46,7 @@ var _ = Describe("a flood without a newline", Serial, func() {
 	)
 
 	DescribeTable("is held within its cap and 4 MiB of our memory, however much comes",
-		func(ctx SpecContext, stream runner.Stream, outcome runner.Outcome) {
+		func(ctx SpecContext, stream runner.Stream, outcome runner.Outcome, kept int) {
 			var res *runner.Result
 			held := peakOf(func() {
 				defer GinkgoRecover()
@@ -59,15 +59,16 @@ var _ = Describe("a flood without a newline", Serial, func() {
 			Expect(res).NotTo(BeNil())
 			Expect(held).To(BeNumerically("<", most+spare))
 			Expect(res.Outcome()).To(Equal(outcome))
-			Expect(res.Stdout()).To(HaveLen(most))
+			Expect(res.Stdout()).To(HaveLen(kept))
 			if outcome == runner.Exited(0) {
 				Expect(res.StdoutTotal()).To(BeEquivalentTo(flood), "without a timeout it runs on to its end")
 			}
 			runtime.KeepAlive(res)
 		},
-		Entry("that fails", runner.Stream{Policy: runner.Fail, MaxBytes: most}, runner.Overflowed),
-		Entry("that keeps the head", runner.Stream{Policy: runner.Head, MaxBytes: most}, runner.Exited(0)),
-		Entry("that keeps the tail", runner.Stream{Policy: runner.Tail, MaxBytes: most}, runner.Exited(0)),
+		Entry("that fails", runner.Stream{Policy: runner.Fail, MaxBytes: most}, runner.Overflowed, most),
+		Entry("that keeps the head", runner.Stream{Policy: runner.Head, MaxBytes: most}, runner.Exited(0), most),
+		Entry("that keeps nothing", runner.Stream{Policy: runner.Discard}, runner.Exited(0), 0),
+		Entry("that keeps the tail", runner.Stream{Policy: runner.Tail, MaxBytes: most}, runner.Exited(0), most),
 	)
 
 	It("is more than that if the cap lets it: the control", func(ctx SpecContext) {

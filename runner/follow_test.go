@@ -27,8 +27,28 @@ func capped(s runner.Stream) *runner.Cmd {
 	return cmd
 }
 
+const aLine = "0123456789\n"
+
+// fallBehind begins to read the lines of a child that then writes far more than is kept for a reader.
+func fallBehind(g *WithT, ctx context.Context, configure func(*runner.Cmd)) (b *stub, p *runner.Process, pull func() (runner.Line, error, bool), stop func()) {
+	b = newStub()
+	b.out.most = len(aLine)
+	cmd := capped(runner.Stream{Policy: runner.Tail, MaxBytes: 20})
+	configure(cmd)
+	p = runner.Attach(cmd, b, time.Now())
+	pull, stop = iter.Pull2(p.Lines(ctx))
+	b.out.write([]byte(aLine))
+	_, err, ok := pull()
+	g.Expect(ok).To(BeTrue())
+	g.Expect(err).NotTo(HaveOccurred())
+	for range 99 {
+		b.out.write([]byte(aLine))
+	}
+	return b, p, pull, stop
+}
+
 func TestFollowers(t *testing.T) {
-	const row = "0123456789\n"
+	plainly := func(*runner.Cmd) {}
 	next := func(g *WithT, pull func() (runner.Line, error, bool)) runner.Line {
 		line, err, ok := pull()
 		g.Expect(ok).To(BeTrue())
@@ -40,10 +60,10 @@ func TestFollowers(t *testing.T) {
 		p := runner.Attach(capped(runner.Stream{Policy: runner.Head, MaxBytes: 1000}), b, time.Now())
 		pull, stop := iter.Pull2(p.Lines(context.Background()))
 		defer stop()
-		b.out.write([]byte(row))
+		b.out.write([]byte(aLine))
 		next(g, pull)
 		for range 50 {
-			b.out.write([]byte(row))
+			b.out.write([]byte(aLine))
 			synctest.Wait()
 		}
 		g.Expect(b.out.unread()).To(BeZero())
@@ -53,19 +73,11 @@ func TestFollowers(t *testing.T) {
 		}
 	})
 	onFakeClock(t, "a reader that is further behind makes the child wait, and loses nothing", func(g *WithT) {
-		b := newStub()
-		b.out.most = len(row)
-		p := runner.Attach(capped(runner.Stream{Policy: runner.Tail, MaxBytes: 20}), b, time.Now())
-		pull, stop := iter.Pull2(p.Lines(context.Background()))
+		b, _, pull, stop := fallBehind(g, context.Background(), plainly)
 		defer stop()
-		b.out.write([]byte(row))
-		next(g, pull)
-		for range 99 {
-			b.out.write([]byte(row))
-		}
 		synctest.Wait()
 		waiting := b.out.unread()
-		g.Expect(waiting).To(BeNumerically(">", 90*len(row)))
+		g.Expect(waiting).To(BeNumerically(">", 90*len(aLine)))
 		for range 99 {
 			next(g, pull)
 		}
@@ -80,16 +92,8 @@ func TestFollowers(t *testing.T) {
 			func(stop, _ func()) { stop() },
 			func(_, cancel func()) { cancel() },
 		} {
-			b := newStub()
-			b.out.most = len(row)
-			p := runner.Attach(capped(runner.Stream{Policy: runner.Tail, MaxBytes: 20}), b, time.Now())
 			ctx, cancel := context.WithCancel(context.Background())
-			pull, stop := iter.Pull2(p.Lines(ctx))
-			b.out.write([]byte(row))
-			next(g, pull)
-			for range 99 {
-				b.out.write([]byte(row))
-			}
+			b, p, _, stop := fallBehind(g, ctx, plainly)
 			synctest.Wait()
 			g.Expect(b.out.unread()).NotTo(BeZero())
 			leave(stop, cancel)
@@ -103,17 +107,7 @@ func TestFollowers(t *testing.T) {
 	})
 	onFakeClock(t, "a stuck reader does not hold up the end of a run", func(g *WithT) {
 		for _, own := range []bool{true, false} {
-			b := newStub()
-			b.out.most = len(row)
-			cmd := capped(runner.Stream{Policy: runner.Tail, MaxBytes: 20})
-			cmd.Timeout = time.Minute
-			p := runner.Attach(cmd, b, time.Now())
-			pull, stop := iter.Pull2(p.Lines(context.Background()))
-			b.out.write([]byte(row))
-			next(g, pull)
-			for range 99 {
-				b.out.write([]byte(row))
-			}
+			b, p, pull, stop := fallBehind(g, context.Background(), func(cmd *runner.Cmd) { cmd.Timeout = time.Minute })
 			if own {
 				b.finish(contain.ExitStatus{})
 			}
@@ -124,7 +118,7 @@ func TestFollowers(t *testing.T) {
 				g.Expect(took).To(Equal(time.Minute))
 				g.Expect(res).To(HaveTimedOut())
 			}
-			g.Expect(res.StdoutTotal()).To(BeEquivalentTo(100 * len(row)))
+			g.Expect(res.StdoutTotal()).To(BeEquivalentTo(100 * len(aLine)))
 			for range 99 {
 				next(g, pull)
 			}
@@ -135,12 +129,12 @@ func TestFollowers(t *testing.T) {
 		b := newStub()
 		cmd := capped(runner.Stream{Policy: runner.Tail, MaxBytes: 20})
 		cmd.IdleTimeout = time.Second
-		b.out.most = len(row)
+		b.out.most = len(aLine)
 		p := runner.Attach(cmd, b, time.Now())
 		go func() {
 			time.Sleep(time.Millisecond) // when the reader waits: one that comes late has missed what was not kept
 			for range 4 {
-				b.out.write([]byte(row))
+				b.out.write([]byte(aLine))
 			}
 		}()
 		lines := 0

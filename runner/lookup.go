@@ -11,8 +11,12 @@ import (
 )
 
 // Resolve is the file that a start of cmd would execute now, and nothing is started: the error is the one with which
-// [Contained] would refuse it, an [*InvalidError], an [*UnsupportedError] or a [*StartError]. Whether a program may be
-// executed is asked for ourselves, and not for [Cmd.Credential]; guarantees, limits and input are not looked at.
+// [Contained] would refuse it, an [*InvalidError], an [*UnsupportedError] or a [*StartError]. Guarantees, limits and input
+// are not looked at.
+//
+// The program is chosen, and Dir looked into, as whom we are, whoever [Cmd.Credential] is: what that user may execute the
+// kernel alone knows, who has more to go by than the mode of a file. A start as a user who may not execute what was chosen
+// is refused, with [StartNotExecutable] or [StartBadDir]; the lookup does not go on for another program.
 func Resolve(cmd *Cmd) (path string, err error) {
 	if err := cmd.Validate(); err != nil {
 		return "", err

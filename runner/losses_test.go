@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -144,6 +145,42 @@ var _ = Describe("nothing is lost", func() {
 		res, err := p.Wait(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(res).To(HaveTimedOut())
+	}, NodeTimeout(time.Minute))
+
+	It("of the kill at the end of a grace, although nobody holds the process any more", func(ctx SpecContext) {
+		r := floor()
+		cmd := fixture("sigtermignorer", "life=60s")
+		control := cmd.Clone()
+		cmd.Timeout, cmd.Grace = time.Second, 200*time.Millisecond
+		find, findControl := marked(cmd), marked(control)
+		for _, cmd := range []*runner.Cmd{cmd, control} {
+			_, err := r.Start(ctx, cmd)
+			Expect(err).NotTo(HaveOccurred())
+		}
+		runtime.GC()
+		Eventually(find).WithTimeout(30 * time.Second).Should(BeEmpty())
+		Expect(findControl()).NotTo(BeEmpty(), "the control: it has no deadline")
+	}, NodeTimeout(time.Minute))
+
+	It("of either stream to a second reader, nor of what the run came to", func(ctx SpecContext) {
+		cmd := shell("echo out; echo err >&2; exec head -c 1000 /dev/zero")
+		cmd.Output.Stdout.MaxBytes = 100
+		p, err := runner.Contained{}.Start(ctx, cmd)
+		Expect(err).NotTo(HaveOccurred())
+		for range 2 {
+			var first [2]string
+			for line, err := range p.Lines(ctx) {
+				Expect(err).NotTo(HaveOccurred())
+				if first[line.Stream] == "" {
+					first[line.Stream] = line.Text
+				}
+			}
+			Expect(first).To(Equal([2]string{runner.Stdout: "out", runner.Stderr: "err"}))
+			res, err := p.Wait(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(res.Outcome()).To(Equal(runner.Overflowed))
+			Expect(string(res.Stderr())).To(Equal("err\n"))
+		}
 	}, NodeTimeout(time.Minute))
 
 	It("of the end of a child whose grandchild holds the pipe, by a wait for a line", func(ctx SpecContext) {

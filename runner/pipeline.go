@@ -25,7 +25,8 @@ import (
 // that fails: whoever writes to it is ended, as by its next write, with SIGPIPE; whoever reads from it finds the end of
 // its input and has a second to deal with what it has got; then all that is left is killed.
 //
-// A Runner without processes must read a [StdinStream] to its end, as package fake does.
+// A Runner without processes must read a [StdinStream] to its end, as package fake does. A recorder does so too: it refuses
+// a stage whose input has no end.
 type Pipeline struct {
 	// Stages are the commands, the first writer first. A later one has no Stdin of its own.
 	Stages []Stage

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -133,11 +134,11 @@ var _ = Describe("a pipeline of real children", func() {
 			})
 
 			It("has one timeout over all, which keeps what the last stage said", func(ctx SpecContext) {
-				p := runner.Pipe(shell("echo so far; sleep 20"), shell("cat"))
-				p.Timeout = time.Second
+				p := runner.Pipe(shell("printf 'so far\\nunfinished'; sleep 20"), shell("cat"))
+				p.Timeout = 2 * time.Second
 				res := check(ctx, p)
 				Expect(res.Check()).To(MatchError(runner.ErrTimedOut))
-				Expect(res.Last()).To(HaveStdout("so far\n"), "once")
+				Expect(res.Last()).To(HaveStdout("so far\nunfinished"), "once")
 				for _, s := range res.Stages() {
 					Expect(s.Result).To(HaveTimedOut())
 				}
@@ -148,6 +149,29 @@ var _ = Describe("a pipeline of real children", func() {
 				Expect(res.Check()).To(Succeed())
 				Expect(res.Last()).To(HaveStdout("gone\n"))
 				Expect(res.Duration()).To(BeNumerically("<", 15*time.Second))
+			})
+
+			It("does not wait for a descendant of a stage that timed out", func(ctx SpecContext) {
+				slow := shell("sleep 20 & sleep 20")
+				slow.Timeout = 300 * time.Millisecond
+				res := check(ctx, runner.Pipe(slow, shell("cat")))
+				Expect(res.Check()).To(MatchError(runner.ErrTimedOut))
+				Expect(res.Duration()).To(BeNumerically("<", 15*time.Second), "the descendant would have taken 20 s")
+			})
+
+			It("leaves no goroutine of a merged stage that was cancelled", func(ctx SpecContext) {
+				const runs = 5
+				before := runtime.NumGoroutine()
+				for range runs {
+					run, cancel := context.WithCancel(ctx)
+					merged, last := shell("echo ready >&2; sleep 20"), shell("cat")
+					merged.Output.Merge = true
+					last.Output.Stdout.Tee = teeFunc(func([]byte) { cancel() })
+					res, err := runner.Pipe(merged, last).Run(run, r)
+					Expect(err).To(MatchError(runner.ErrCancelled))
+					Expect(res.Last()).To(HaveStdout("ready\n"), "what was merged is passed on")
+				}
+				Eventually(runtime.NumGoroutine).WithTimeout(10*time.Second).Should(BeNumerically("<", before+runs), "one for each would show")
 			})
 
 			It("is cancelled whole", func(ctx SpecContext) {
@@ -270,6 +294,25 @@ var _ = Describe("a pipeline over doubles", func() {
 			Expect(replayed.Last()).To(HaveBeenReplayed())
 		}
 	})
+
+	It("refuses, typed, to record a stage whose input has no end, and ends the one that writes it", func(ctx SpecContext) {
+		endless := func() *runner.Pipeline { return runner.Pipe(runner.Command("yes"), runner.Command("head", "-n", "1")) }
+		res, err := endless().Run(ctx, runner.Contained{})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(res.Last()).To(HaveStdout("y\n"), "the control: unrecorded, it ends by itself")
+
+		recorder, err := cassette.NewRecorder(filepath.Join(GinkgoT().TempDir(), "pipe.cassette"), runner.Contained{})
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(recorder.Close)
+		res, err = endless().Run(ctx, recorder)
+		Expect(err).To(MatchError(cassette.ErrTooLarge))
+		blamed, ok := errors.AsType[*runner.PipelineError](err)
+		Expect(ok).To(BeTrue())
+		Expect(blamed.Stage).To(Equal(1))
+		Expect(res.Last()).To(BeNil(), "it was not started")
+		Expect(res.Stages()[0].TornDown).To(BeTrue())
+		Expect(res.Stages()[0].Result.Teardown().Verified).To(BeTrue())
+	}, NodeTimeout(2*time.Minute))
 
 	DescribeTable("refuses, before anything starts,", func(ctx SpecContext, p *runner.Pipeline) {
 		spy := fake.Spy(runner.Contained{})

@@ -260,6 +260,30 @@ var _ = Describe("a terminal", func() {
 		}
 	})
 
+	It("that cannot be had does nothing to who was spared in the group before", func(ctx SpecContext) {
+		g, err := contain.New(contain.Options{})
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(g.Close)
+		deaf := fixture("sigtermignorer", "life=60s")
+		find := marked(deaf)
+		p, err := runner.Contained{Group: g}.Start(ctx, deaf)
+		Expect(err).NotTo(HaveOccurred())
+		_, err = p.WaitForLine(ctx, func(l runner.Line) bool { return strings.HasPrefix(l.Text, "ready") })
+		Expect(err).NotTo(HaveOccurred())
+		Expect(g.Ask(ctx, 50*time.Millisecond)).To(HaveField("Spared", true))
+		broken := runner.Command(filepath.Join(GinkgoT().TempDir(), "broken"))
+		Expect(os.WriteFile(broken.Argv()[0], []byte("#!/no/such/interpreter\n"), 0o700)).To(Succeed())
+		broken.PTY = &runner.PTY{}
+		for range 3 {
+			_, err := runner.Contained{Group: g}.Start(ctx, broken)
+			Expect(err).To(MatchError(runner.ErrNotExecutable))
+		}
+		Expect(p.Settled()).NotTo(BeClosed())
+		Expect(find()).NotTo(BeEmpty())
+		Expect(g.Close()).To(Succeed())
+		Expect(find()).To(BeEmpty(), "and it is the group's still")
+	}, NodeTimeout(time.Minute))
+
 	It("hangs up with a child that is killed", func(ctx SpecContext) {
 		p, err := runner.Contained{}.Start(ctx, onTerminal("echo ready; sleep 20"))
 		Expect(err).NotTo(HaveOccurred())

@@ -126,18 +126,13 @@ func (s Supervisor) admit(cmd *Cmd) error {
 		return cmd.invalid("Supervisor.Backoff", reason)
 	case s.Restart < RestartOnFailure || s.Restart > RestartNever:
 		return cmd.invalid("Supervisor.Restart", "it is unknown")
-	case s.MaxRestarts < 0:
-		return cmd.invalid("Supervisor.MaxRestarts", "it is negative")
-	case s.Window < 0:
-		return cmd.invalid("Supervisor.Window", "it is negative")
-	case s.HealthEvery < 0:
-		return cmd.invalid("Supervisor.HealthEvery", "it is negative")
-	case s.HealthFailures < 0:
-		return cmd.invalid("Supervisor.HealthFailures", "it is negative")
 	case s.Restart != RestartNever && cmd.Stdin.once():
 		return cmd.invalid("Stdin", "its reader feeds one start, and restarts need more")
 	}
-	return nil
+	return cmd.refuseNegative(
+		amount{"Supervisor.MaxRestarts", int64(s.MaxRestarts)}, amount{"Supervisor.Window", int64(s.Window)},
+		amount{"Supervisor.HealthEvery", int64(s.HealthEvery)}, amount{"Supervisor.HealthFailures", int64(s.HealthFailures)},
+	)
 }
 
 // Supervised is a command under a [Supervisor]. It is safe for concurrent use. Whoever starts one stops it, or ends its

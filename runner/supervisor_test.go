@@ -105,6 +105,17 @@ func TestSupervisor(t *testing.T) {
 		g.Expect(res).To(HaveExited(1))
 		g.Expect(time.Since(began)).To(BeZero())
 	})
+	onFakeClock(t, "is stopped while a restart is under way, however long that takes", func(g *WithT) {
+		s, err := runner.Supervisor{Backoff: exactly(time.Second)}.Start(ctx, &startsOnce{Runner: replies(fails)}, tool())
+		g.Expect(err).NotTo(HaveOccurred())
+		time.Sleep(time.Minute)
+		g.Expect(s.Status().State).To(Equal(runner.SupervisorStarting))
+		began := time.Now()
+		_, err = s.Stop(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(time.Since(began)).To(BeZero())
+		g.Expect(s.Status().State).To(Equal(runner.SupervisorOver))
+	})
 	onFakeClock(t, "ends with its context, and says so", func(g *WithT) {
 		cause := errors.New("shutting down")
 		for _, reply := range []fake.Reply{fake.Pending(), fails} {
@@ -201,6 +212,20 @@ func TestSupervisor(t *testing.T) {
 		g.Expect(res.Stdout()).To(HaveLen(64 << 10))
 		g.Expect(res).To(HaveStdout(HaveSuffix("the end")))
 	})
+}
+
+// startsOnce is a runner whose later starts take as long as they may.
+type startsOnce struct {
+	runner.Runner
+	started atomic.Bool
+}
+
+func (s *startsOnce) Start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, error) {
+	if s.started.CompareAndSwap(false, true) {
+		return s.Runner.Start(ctx, cmd)
+	}
+	<-ctx.Done()
+	return nil, runner.NotStarted(ctx, cmd)
 }
 
 var _ = Describe("a supervisor", func() {

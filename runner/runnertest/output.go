@@ -127,9 +127,10 @@ func outputCases() []Case {
 			var path string
 			configure := func(c *runner.Cmd) {
 				path = filepath.Join(s.tb.TempDir(), "out")
+				s.Expect(path).NotTo(gomega.BeAnExistingFile(), "the control")
 				c.Output.Stdout = runner.Stream{Policy: runner.Head, MaxBytes: 2, File: runner.NewFile(path), Redact: hide}
 			}
-			s.run(Behaviour{Stdout: []byte("a secret\nend")}, configure)
+			s.run(Behaviour{Stdout: []byte("a secret\nend"), Stderr: []byte("the other stream")}, configure)
 			content, err := os.ReadFile(path)
 			s.Expect(err).NotTo(gomega.HaveOccurred())
 			s.Expect(string(content)).To(gomega.Equal("a ***\nend"))
