@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -101,8 +102,10 @@ var _ = Describe("what is composed of commands", func() {
 			said := 0
 			for event, err := range p.Events(ctx) {
 				Expect(err).NotTo(HaveOccurred())
-				clean("Event", event)
-				clean("Line", event.Line)
+				for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+					clean("Event", fmt.Sprintf(verb, event))
+					clean("Line", fmt.Sprintf(verb, event.Line))
+				}
 				if event.Kind == runner.EventLine {
 					if said++; said == 2 {
 						break

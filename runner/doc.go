@@ -149,9 +149,10 @@
 // encoding/json, gomega or go-cmp, not from an unexported field of somebody else's struct, and not in the text or the
 // fields of an error. What reveals them is named for it: [Cmd.Argv], [Cmd.CommandLine], [Env.Reveal], [Env.Lookup],
 // [Stdin.Open], [Result.Stdout], [Result.Stderr]. The base name of the program, the names of environment variables that
-// a command sets, counts and outcomes are not secret. Three things are yours to keep: [Cmd.Dir] is a plain field, which
-// our printers leave out and a printer that walks a struct of yours down to the Cmd may show; a Tee is an object of
-// yours that may hold output; and so are the slices that you put into a [Finished].
+// a command sets, counts and outcomes are not secret. Four things are yours to keep: [Cmd.Dir] is a plain field, which
+// our printers leave out and a printer that walks a struct of yours down to the Cmd may show; so is the Text of a [Line], on
+// its own or in an [Event]; a Tee is an object of yours that may hold output; and so are the slices that you put into a
+// [Finished].
 //
 // # Finding the program
 //

@@ -154,7 +154,9 @@ func rows() map[string]row {
 					Expect(res.Evidence().Limits).To(HaveLen(1))
 					return
 				}
-				Expect(err).To(MatchError(contain.ErrLimit))
+				refused, ok := errors.AsType[*contain.LimitError](err)
+				Expect(ok).To(BeTrue(), "%v", err)
+				Expect(refused.Kind).To(Equal(contain.LimitProcesses))
 			},
 		},
 		"Arg0": {

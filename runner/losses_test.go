@@ -170,6 +170,9 @@ var _ = Describe("nothing is lost", func() {
 		for range 2 {
 			var first [2]string
 			for line, err := range p.Lines(ctx) {
+				if errors.Is(err, runner.ErrMissed) {
+					continue // what passed the cap is told
+				}
 				Expect(err).NotTo(HaveOccurred())
 				if first[line.Stream] == "" {
 					first[line.Stream] = line.Text
