@@ -38,15 +38,15 @@ func ExampleCmd_Validate() {
 	cmd := runner.Command("tool")
 	cmd.Timeout = -time.Second
 	fmt.Println(cmd.Validate())
-	// Output: runner: Timeout of "tool" is invalid: it is negative
+	// Output: runner: invalid command "tool": Timeout: it is negative
 }
 
 // Untrusted takes every protection. One of them is given up by name.
 func ExampleUntrusted() {
 	cmd := runner.Untrusted("./downloaded")
 	cmd.Limits.CPU = 0
-	fmt.Println(cmd.Timeout, cmd.NoNewPrivileges, cmd.Env.Names())
-	// Output: 30s true [PATH]
+	fmt.Println(cmd.Timeout, cmd.NoNewPrivileges, cmd.Require)
+	// Output: 30s true kill-tree,kill-on-owner-death
 }
 
 // Resolve says which file a start would execute, without one.
