@@ -103,7 +103,11 @@ func (s Supervisor) Start(ctx context.Context, r Runner, cmd *Cmd) (*Supervised,
 	s.HealthEvery = orElse(s.HealthEvery, defaultPulse)
 	s.HealthFailures = orElse(s.HealthFailures, defaultUnwell)
 	cmd = cmd.Clone()
-	for _, stream := range []*Stream{&cmd.Output.Stdout, &cmd.Output.Stderr} {
+	streams := []*Stream{&cmd.Output.Stdout, &cmd.Output.Stderr}
+	if cmd.merges() {
+		streams = streams[:1] // nothing comes as standard error, and so it may have no settings
+	}
+	for _, stream := range streams {
 		if stream.Policy == Fail && stream.MaxBytes == 0 {
 			stream.Policy, stream.MaxBytes = Tail, supervisedOutput
 		}

@@ -244,6 +244,22 @@ var _ = Describe("a supervisor", func() {
 		Entry("negative health failures", runner.Supervisor{HealthFailures: -1}, runner.Command("tool")),
 	)
 
+	It("keeps the tail of merged streams, and of a terminal", func(ctx SpecContext) {
+		merged, terminal := shell("echo out; echo err >&2"), shell("echo out; echo err >&2")
+		merged.Output.Merge = true
+		terminal.PTY = &runner.PTY{}
+		for _, cmd := range []*runner.Cmd{merged, terminal} {
+			s, err := runner.Supervisor{}.Start(ctx, runner.Contained{}, cmd)
+			if errors.Is(err, runner.ErrUnsupported) {
+				continue // there are no terminals here
+			}
+			Expect(err).NotTo(HaveOccurred())
+			res, err := s.Wait(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(strings.Fields(string(res.Stdout()))).To(Equal([]string{"out", "err"}))
+		}
+	})
+
 	It("takes such input when there is one start", func(ctx SpecContext) {
 		s, err := runner.Supervisor{Restart: runner.RestartNever}.Start(ctx, fake.DryRun(nil), readerInput())
 		Expect(err).NotTo(HaveOccurred())
