@@ -104,7 +104,7 @@ func ExampleProcess_Kill() {
 	_ = p.Kill()
 	res, err := p.Wait(context.Background())
 	fmt.Println(res.Outcome(), err)
-	// Output: signalled 9 <nil>
+	// Output: signalled SIGKILL <nil>
 }
 
 // Signal goes to the child itself.
