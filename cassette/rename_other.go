@@ -1,21 +1,9 @@
-//go:build !unix
+//go:build !unix && !windows
 
 package cassette
 
-import (
-	"os"
-	"time"
-)
+import "os"
 
-// rename tries again for a moment: on Windows a file that somebody reads right now cannot be replaced.
-func rename(from, to string) (err error) {
-	for range 20 {
-		if err = os.Rename(from, to); err == nil {
-			return nil
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return err
-}
+func rename(from, to string) error { return os.Rename(from, to) }
 
 func syncDir(string) error { return nil }

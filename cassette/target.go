@@ -172,14 +172,11 @@ func writeNew(path string, body [][]byte, trailer <-chan []byte) (err error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := createPrivate(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := f.Chmod(0o600); err != nil { // whatever the umask took away
-		return err
-	}
 	w := bufio.NewWriterSize(f, 1<<20)
 	for _, piece := range body {
 		if _, err := w.Write(piece); err != nil {

@@ -11,47 +11,39 @@ import (
 )
 
 // BePrivateFile matches a file that nobody else can read: a regular file, not reached through a symbolic link,
-// without any permission for group and others, and owned by us. It takes a path, an [fs.FileInfo], or whatever has a
-// Path() string method. A file that is not there is an error in both directions; so is every file on Windows, where
-// the access control list that decides is not checked.
+// and owned by us; without any permission for group and others or, on Windows, with an access control list that allows nothing to anybody but us,
+// the system and its administrators, whom nothing keeps out. It takes a path, an [fs.FileInfo] (on Windows not: it has no list), or whatever has a
+// Path() string method. A file that is not there is an error in both directions.
 //
 //	Expect("testdata/session.cassette").To(BePrivateFile())
 //
 // It is for a file that was just written: a checkout does not keep such permissions.
 func BePrivateFile() types.GomegaMatcher {
 	return &matcher{judge: func(actual any) (*judgement, error) {
-		info, err := stat("BePrivateFile", actual)
+		info, path, err := stat("BePrivateFile", actual)
 		if err != nil {
 			return nil, err
 		}
-		return private(info)
+		return private(info, path)
 	}}
 }
 
-func private(info fs.FileInfo) (*judgement, error) {
-	mode := info.Mode()
-	owner, ours, err := ownership(info)
+func private(info fs.FileInfo, path string) (*judgement, error) {
+	evidence, open, err := access(info, path)
 	if err != nil {
 		return nil, err
 	}
 	j := &judgement{
 		subject: "file " + ticked(info.Name()), want: "to be private", found: "it is",
-		evidence: []fact{
-			{"mode", fmt.Sprintf("%04o (%s)", mode.Perm(), mode)},
-			{"owner", owner},
-		},
+		evidence: evidence,
 	}
-	switch {
+	switch mode := info.Mode(); {
 	case mode&fs.ModeSymlink != 0:
 		j.hint = "it is a symbolic link: somebody may point it elsewhere"
 	case !mode.IsRegular():
 		j.hint = "it is not a regular file"
-	case mode.Perm()&0o077 != 0:
-		j.hint = fmt.Sprintf("group or others may use it; want %04o", mode.Perm()&^0o077)
-	case !ours:
-		j.hint = "it belongs to somebody else"
 	default:
-		j.ok = true
+		j.hint, j.ok = open, open == ""
 	}
 	return j, nil
 }
@@ -62,7 +54,7 @@ func private(info fs.FileInfo) (*judgement, error) {
 //	Expect("bin/hook").To(HaveMode(0o755))
 func HaveMode(mode fs.FileMode) types.GomegaMatcher {
 	return &matcher{judge: func(actual any) (*judgement, error) {
-		info, err := stat("HaveMode", actual)
+		info, _, err := stat("HaveMode", actual)
 		if err != nil {
 			return nil, err
 		}
@@ -75,25 +67,25 @@ func HaveMode(mode fs.FileMode) types.GomegaMatcher {
 	}}
 }
 
-func stat(matcher string, actual any) (fs.FileInfo, error) {
-	var path string
+// stat looks at a file, and gives its path where it is known.
+func stat(matcher string, actual any) (info fs.FileInfo, path string, err error) {
 	switch a := actual.(type) {
 	case fs.FileInfo:
-		return a, nil
+		return a, "", nil
 	case string:
 		path = a
 	case interface{ Path() string }:
 		path = a.Path()
 	default:
-		return nil, wrongType(matcher, "a path, an fs.FileInfo, or what has a Path() string method", actual)
+		return nil, "", wrongType(matcher, "a path, an fs.FileInfo, or what has a Path() string method", actual)
 	}
-	info, err := os.Lstat(path)
+	info, err = os.Lstat(path)
 	if err != nil {
 		var pathErr *fs.PathError
 		if errors.As(err, &pathErr) {
 			err = pathErr.Err
 		}
-		return nil, fmt.Errorf("matchers: cannot look at file %s: %w", ticked(filepath.Base(path)), err)
+		return nil, "", fmt.Errorf("matchers: cannot look at file %s: %w", ticked(filepath.Base(path)), err)
 	}
-	return info, nil
+	return info, path, nil
 }
