@@ -7,8 +7,9 @@ import (
 )
 
 // Commands are the runs as commands that can be run again, with live values for tokens: [WithToken] and [WithPaths] apply. An entry is
-// nil where that cannot be done, since a secret was redacted in the command itself, or its input is interactive, or its terminal was resized. A run that timed out has its deadline
-// again; of the environment nothing is known but names, and the input that was the caller's own is closed.
+// nil where that cannot be done, since a secret was redacted in the command itself, or since it was talked to on a terminal, or its terminal was
+// resized. Another whose input is interactive wants to be talked to: by [Tape.Converse]. A run that timed out has its deadline again; of the
+// environment nothing is known but names, and the input that was the caller's own is closed.
 func (t *Tape) Commands(opts ...Option) ([]*runner.Cmd, error) {
 	o, err := gather(opts)
 	if err != nil {
@@ -27,7 +28,7 @@ func (t *Tape) Commands(opts ...Option) ([]*runner.Cmd, error) {
 }
 
 func (r *runText) command(words translator) *runner.Cmd {
-	if r.gated() {
+	if r.gated() && r.pty != noPTY {
 		return nil
 	}
 	argv, dir, stdin := r.argv(), r.dir(), r.stream(secIn)
@@ -47,7 +48,10 @@ func (r *runText) command(words translator) *runner.Cmd {
 		cmd.PTY = &size
 	}
 	cmd.Dir = string(words.toLive([]byte(dir), nil))
-	if len(stdin) > 0 {
+	switch {
+	case r.interactive:
+		cmd.Stdin = runner.StdinPipe()
+	case len(stdin) > 0:
 		cmd.Stdin = runner.StdinOf(words.toLive(stdin, nil))
 	}
 	switch r.end.outcome {

@@ -25,7 +25,7 @@ type verifyCmd struct {
 // Help is the text below the summary.
 func (*verifyCmd) Help() string {
 	return "Every command of the cassette is run for real, in a box, in the order of the file, with our environment: what it does to " +
-		"files and networks it does again. Runs are the same, timing, output, outcome, missing (could not be run), or " +
+		"files and networks it does again. A conversation is held as it is recorded. Runs are the same, timing, output, outcome, missing (could not be run), or " +
 		"unsupported (a secret was redacted in the command). The status is 1 unless all are same or timing. Nothing is written."
 }
 
@@ -58,7 +58,7 @@ func (c *verifyCmd) Run() error {
 	if err != nil {
 		return toolError(err)
 	}
-	unsupported, err := c.runAll(deck, cmds)
+	unsupported, err := c.runAll(deck, tape, cmds, opts)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (c *verifyCmd) Run() error {
 }
 
 // runAll runs the commands, and returns the numbers of those that cannot be run.
-func (c *verifyCmd) runAll(deck *cassette.Deck, cmds []*runner.Cmd) (unsupported []int, err error) {
+func (c *verifyCmd) runAll(deck *cassette.Deck, tape *cassette.Tape, cmds []*runner.Cmd, opts []cassette.Option) (unsupported []int, err error) {
 	s := newSession()
 	defer s.stop()
 	for i, cmd := range cmds {
@@ -90,7 +90,11 @@ func (c *verifyCmd) runAll(deck *cassette.Deck, cmds []*runner.Cmd) (unsupported
 			cmd.Timeout = time.Duration(c.Timeout)
 		}
 		// How the run ended is told by the comparison; a start error too.
-		if _, err := runner.Run(s.ctx, deck, cmd); errors.Is(err, runner.ErrCancelled) {
+		again := func() (*runner.Result, error) { return runner.Run(s.ctx, deck, cmd) }
+		if cmd.Stdin.Kind() == runner.StdinInteractive {
+			again = func() (*runner.Result, error) { return tape.Converse(s.ctx, deck, i+1, cmd, opts...) }
+		}
+		if _, err := again(); errors.Is(err, runner.ErrCancelled) {
 			return nil, s.end(toolError(err), &reportFile{}, report{})
 		}
 	}

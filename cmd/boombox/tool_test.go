@@ -106,6 +106,40 @@ var _ = Describe("the cassette tools", func() {
 		Expect(files(dir)).To(ConsistOf("t.cassette"))
 	})
 
+	It("verify holds a recorded conversation with the program of today", func(ctx context.Context) {
+		sh, err := exec.LookPath("sh")
+		if err != nil {
+			Skip("no sh to talk to")
+		}
+		const script = `printf 'name? '; read -r name; echo "hello $name"; read -r more || echo bye`
+		talk := func() *runner.Cmd {
+			cmd := runner.Command(sh, "-c", script)
+			cmd.Stdin = runner.StdinPipe()
+			return cmd
+		}
+		path := filepath.Join(dir, "t.cassette")
+		rec, err := cassette.NewRecorder(path, nil)
+		Expect(err).NotTo(HaveOccurred())
+		defer rec.Close()
+		p, err := rec.Start(ctx, talk())
+		Expect(err).NotTo(HaveOccurred())
+		_, err = p.Stdin().Write([]byte("Ann\n"))
+		Expect(err).NotTo(HaveOccurred())
+		_, err = p.WaitForLine(ctx, func(l runner.Line) bool { return strings.Contains(l.Text, "hello Ann") })
+		Expect(err).NotTo(HaveOccurred())
+		Expect(p.Stdin().Close()).To(Succeed())
+		_, err = p.Wait(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(rec.Save()).To(Succeed())
+		Expect(in("verify", "t.cassette")).To(Or(ends(0, "t.cassette: run 1, of \"sh\": timing (tape)\n"), ends(0, "t.cassette: run 1, of \"sh\": same\n")))
+
+		By("and tells when it says something else")
+		write("t.cassette", strings.Replace(read(dir, "t.cassette"), "hello Ann", "HELLO Ann", 1))
+		got := in("verify", "t.cassette")
+		Expect(got.Status).To(Equal(1))
+		Expect(got.Stdout).To(MatchRegexp(`run 1, of "sh": output \(.*stdout\)`))
+	})
+
 	It("prune finds what no test has opened, and deletes it when told to", func() {
 		write("used.cassette", "cassette 1\n"+run("a", "1"))
 		write("orphan.cassette", "cassette 1\n"+run("a", "1"))
