@@ -51,7 +51,7 @@ func (t *Tape) Converse(ctx context.Context, r runner.Runner, number int, cmd *r
 		}
 		due[c.Stream] += int64(len(c.Data))
 	}
-	return process.Wait(ctx)
+	return process.Wait(context.WithoutCancel(ctx)) // its end is what ctx has cancelled
 }
 
 // hearer counts what a program has said.
