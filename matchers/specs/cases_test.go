@@ -2,7 +2,9 @@ package specs_test
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -36,6 +38,14 @@ func call(ctx SpecContext, r runner.Runner, args ...string) {
 }
 
 var try int
+
+// meet returns when two processes of ginkgo -p are in a spec that calls it, so that neither runs the spec of the other.
+func meet(ctx SpecContext) {
+	GinkgoHelper()
+	here := fmt.Sprintf("met-%d", GinkgoParallelProcess())
+	Expect(os.WriteFile(here, nil, 0o600)).To(Succeed())
+	Eventually(filepath.Glob).WithContext(ctx).WithArguments("met-*").Should(HaveLen(2))
+}
 
 // cases are containers that are run in processes of their own.
 var cases = map[string]func(){
@@ -129,6 +139,14 @@ var cases = map[string]func(){
 		DescribeTable("calls", func(ctx SpecContext, arg string) { call(ctx, specs.Runner(cassette.WithRunner(tool())), arg) },
 			Entry("the tool", "a"),
 			Entry("the tool", "b"))
+	},
+	"collision of processes": func() {
+		DescribeTable("takes", func(ctx SpecContext) { meet(ctx); specs.CassettePath() },
+			Entry("a path", FlakeAttempts(2)),
+			Entry("a path", FlakeAttempts(2)))
+	},
+	"processes": func() {
+		DescribeTable("takes", func(ctx SpecContext) { meet(ctx); specs.CassettePath() }, Entry("a path"), Entry("another path"))
 	},
 	"timeout": func() {
 		It("hangs", func(ctx SpecContext) {

@@ -33,20 +33,32 @@ func hint(text string) string {
 
 // CassettePath is where the cassette of this spec lies: cassette.PathFor of its full text, below the folder of its
 // package. It knows no line number, so that a spec may move. A second spec that has the same text, as the entries of a
-// table may, fails with the places of both: they would share a file.
+// table may, fails with the places of both: they would share a file. So it is too where ginkgo -p runs the two in two
+// processes.
 func CassettePath() string {
 	ginkgo.GinkgoHelper()
 	report := ginkgo.CurrentSpecReport()
 	path := cassette.PathFor(report.FullText())
 	me := user{report.StartTime, report.LeafNodeLocation.String()}
-	if other, taken := users.LoadOrStore(path, me); taken && other.(user) != me {
+	holder, known := users.LoadOrStore(path, me)
+	if config, _ := ginkgo.GinkgoConfiguration(); !known && config.ParallelTotal > 1 {
+		switch location, err := claim(path, me.location); {
+		case err != nil:
+			ginkgo.Fail("this spec's cassette could not be claimed among the processes of ginkgo -p: " + err.Error())
+		case location != "":
+			holder = user{location: location}
+			users.Store(path, holder) // for the next try of this spec
+		}
+	}
+	if other := holder.(user); other != me {
 		ginkgo.Fail(fmt.Sprintf("two specs have the text %q, and so the same cassette: give one another text\n%s\n%s",
-			report.FullText(), other.(user).location, me.location))
+			report.FullText(), other.location, me.location))
 	}
 	return path
 }
 
-// user is a spec that asked for a path. All tries of one spec have one start time, which no other spec of the process has.
+// user is a spec that asked for a path. All tries of one spec have one start time, which no other spec of the process has;
+// a spec of another process has none.
 type user struct {
 	started  time.Time
 	location string

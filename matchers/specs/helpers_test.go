@@ -44,6 +44,44 @@ func judged(dir, name string, env ...string) (output string, passed bool) {
 	return string(b), err == nil
 }
 
+// parallel is judged by ginkgo -p, in two processes.
+func parallel(ctx SpecContext, dir, name string, env ...string) (output string, passed bool) {
+	GinkgoHelper()
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		Skip("there is no go tool to build the ginkgo command with")
+	}
+	self, err := os.Executable()
+	Expect(err).NotTo(HaveOccurred())
+	ginkgo := filepath.Join(GinkgoT().TempDir(), "ginkgo")
+	// Built here, where the module is, and run in dir.
+	out, err := exec.CommandContext(ctx, tool, "build", "-o", ginkgo, "github.com/onsi/ginkgo/v2/ginkgo").CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(out))
+	// The command knows a suite by its name, and runs it where it lies.
+	Expect(os.Symlink(self, filepath.Join(dir, "specs.test"))).To(Succeed())
+	cmd := exec.CommandContext(ctx, ginkgo, "--procs=2", "--no-color", "--json-report=report.json", "--junit-report=report.xml", "specs.test")
+	cmd.Dir = dir
+	cmd.Env = append(append(os.Environ(), caseVariable+"="+name, "CI=", "BOOMBOX_CASSETTE=", "BOOMBOX_REQUIRE="), env...)
+	out, err = cmd.CombinedOutput()
+	return string(out), err == nil
+}
+
+// reports are the JSON and the JUnit report in dir, which must be valid.
+func reports(dir string) (asJSON, asXML string) {
+	GinkgoHelper()
+	text, err := os.ReadFile(filepath.Join(dir, "report.json"))
+	Expect(err).NotTo(HaveOccurred())
+	Expect(json.Valid(text)).To(BeTrue())
+	junit, err := os.ReadFile(filepath.Join(dir, "report.xml"))
+	Expect(err).NotTo(HaveOccurred())
+	decoder := xml.NewDecoder(strings.NewReader(string(junit)))
+	for err == nil {
+		_, err = decoder.Token()
+	}
+	Expect(err).To(MatchError(io.EOF))
+	return string(text), string(junit)
+}
+
 func cassettesIn(dir string) []string {
 	list, err := filepath.Glob(filepath.Join(dir, "testdata", "cassettes", "*"))
 	Expect(err).NotTo(HaveOccurred())
@@ -219,21 +257,56 @@ func judge() {
 		It("adds what is no secret to reports that stay valid", func() {
 			out, passed := judged(dir, "transcript")
 			Expect(passed).To(BeFalse())
-			text, err := os.ReadFile(filepath.Join(dir, "report.json"))
-			Expect(err).NotTo(HaveOccurred())
-			Expect(json.Valid(text)).To(BeTrue())
-			junit, err := os.ReadFile(filepath.Join(dir, "report.xml"))
-			Expect(err).NotTo(HaveOccurred())
-			decoder := xml.NewDecoder(strings.NewReader(string(junit)))
-			for err == nil {
-				_, err = decoder.Token()
-			}
-			Expect(err).To(MatchError(io.EOF))
-			for _, shown := range []string{out, string(text), string(junit)} {
+			asJSON, asXML := reports(dir)
+			for _, shown := range []string{out, asJSON, asXML} {
 				Expect(shown).To(And(ContainSubstring("it exited with code 0"), ContainSubstring("hello"), ContainSubstring("no run")))
 				Expect(shown).NotTo(ContainSubstring("canary"))
 			}
 		})
+	})
+
+	Describe("under ginkgo -p", func() {
+		It("reports of many processes are valid, and show no secret", func(ctx SpecContext) {
+			out, passed := judged(dir, "record", "BOOMBOX_CASSETTE=record")
+			Expect(passed).To(BeTrue(), out)
+			out, passed = parallel(ctx, dir, "miss,timeout,transcript")
+			Expect(passed).To(BeFalse())
+			asJSON, asXML := reports(dir)
+			var told []struct {
+				SuiteConfig struct{ ParallelTotal int }
+				SpecReports []struct{ LeafNodeType, State string }
+			}
+			Expect(json.Unmarshal([]byte(asJSON), &told)).To(Succeed())
+			Expect(told).To(HaveLen(1))
+			Expect(told[0].SuiteConfig.ParallelTotal).To(Equal(2))
+			failed := 0
+			for _, spec := range told[0].SpecReports {
+				if spec.LeafNodeType == "It" && spec.State != "passed" {
+					failed++
+				}
+			}
+			Expect(failed).To(Equal(3), out)
+			for _, shown := range []string{out, asJSON, asXML} {
+				Expect(shown).To(And(ContainSubstring("cassette: miss at call 2"), ContainSubstring("process tree, held by"),
+					ContainSubstring("it exited with code 0")))
+				Expect(shown).NotTo(ContainSubstring("canary"))
+			}
+		}, NodeTimeout(5*time.Minute))
+
+		It("specs of two processes that would share a cassette fail, with the places of both", func(ctx SpecContext) {
+			out, passed := parallel(ctx, dir, "collision of processes", "TMPDIR="+dir)
+			Expect(passed).To(BeFalse())
+			Expect(out).To(MatchRegexp(`two specs have the text "case takes a path", .*\n.*cases_test.go:\d+\n.*cases_test.go:\d+`))
+			Expect(out).To(ContainSubstring("specs: 1 passed, 1 failed, 0 skipped"), "and trying again does not help")
+		}, NodeTimeout(5*time.Minute))
+
+		It("specs of two processes that have each a cassette of their own pass, time after time", func(ctx SpecContext) {
+			for range 2 {
+				out, passed := parallel(ctx, dir, "processes", "TMPDIR="+dir)
+				Expect(passed).To(BeTrue(), out)
+				Expect(os.Remove(filepath.Join(dir, "specs.test"))).To(Succeed())
+			}
+		}, NodeTimeout(5*time.Minute))
 	})
 
 	Describe("an interrupt", func() {
