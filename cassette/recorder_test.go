@@ -294,7 +294,7 @@ run
 
 			again, err := runner.Run(ctx, play(path), cmd)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(again.Outcome()).To(Equal(live.Outcome()))
+			Expect(again).To(HaveOutcome(live.Outcome()))
 			Expect(again).To(HaveStdout(live.Stdout()))
 			Expect(again.StdoutTotal()).To(Equal(live.StdoutTotal()))
 			Expect(again).To(HaveTruncated(runner.Stdout))

@@ -19,6 +19,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/cassette"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 var _ = Describe("Saving", func() {
@@ -34,9 +35,7 @@ var _ = Describe("Saving", func() {
 			tape, err := cassette.Parse(generation(2))
 			Expect(err).NotTo(HaveOccurred())
 			Expect(tape.Save(path)).To(Succeed())
-			info, err := os.Stat(path)
-			Expect(err).NotTo(HaveOccurred())
-			Expect(info.Mode()).To(Equal(os.FileMode(0o600)))
+			Expect(path).To(And(BePrivateFile(), HaveMode(0o600)))
 		},
 		Entry("under umask 0", 0, os.FileMode(0)),
 		Entry("under umask 077", 0o077, os.FileMode(0)),

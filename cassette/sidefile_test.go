@@ -14,6 +14,7 @@ import (
 
 	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/fake"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -72,9 +73,7 @@ var _ = Describe("A side file", func() {
 			}
 			Expect(contents(only(path)) == string(data)).To(BeTrue())
 			Expect(contents(path)).To(ContainSubstring("  out-file sha256:" + filepath.Base(only(path))))
-			info, err := os.Stat(only(path))
-			Expect(err).NotTo(HaveOccurred())
-			Expect(info.Mode().Perm() & 0o077).To(BeZero())
+			Expect(only(path)).To(BePrivateFile())
 			Expect(len(contents(path))).To(BeNumerically("<", 300))
 		},
 		Entry("small and no text", noise(1, 64<<10), false),

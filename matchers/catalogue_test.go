@@ -1,22 +1,25 @@
 package matchers_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 )
 
-// source parses the Go files of this folder, the tests or the others.
-func source(tests bool) (files []*ast.File) {
+// source parses the Go files of a folder, the tests or the others.
+func source(dir string, tests bool) (files []*ast.File) {
 	GinkgoHelper()
-	names, err := filepath.Glob("*.go")
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	Expect(err).NotTo(HaveOccurred())
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") == tests {
@@ -34,7 +37,7 @@ var matcherType = regexp.MustCompile(`^(types\.GomegaMatcher|\*\w+Matcher)$`)
 // constructors are the names of the exported functions that make a matcher.
 func constructors() (names []string) {
 	GinkgoHelper()
-	for _, file := range source(false) {
+	for _, file := range source(".", false) {
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)
 			if !ok || f.Recv != nil || !f.Name.IsExported() || f.Type.Results.NumFields() != 1 {
@@ -70,7 +73,7 @@ var _ = Describe("the catalogue", func() {
 			Skip("the goldens are being written")
 		}
 		examples := map[string]bool{}
-		for _, file := range source(true) {
+		for _, file := range source(".", true) {
 			for _, d := range file.Decls {
 				if f, ok := d.(*ast.FuncDecl); ok {
 					examples[f.Name.Name] = true
@@ -101,5 +104,97 @@ var _ = Describe("the catalogue", func() {
 			}
 		}
 		Expect(lacks).To(BeEmpty())
+	})
+})
+
+// printer tells the methods by which values are printed, which nobody calls.
+var printer = regexp.MustCompile(`^(Format|GoString|GomegaString|String|LogValue|MarshalJSON|Error|Unwrap|Is|Write)$`)
+
+// verbs are the names of the exported functions in a folder that do something, and of the methods of the types named.
+// What returns an option or the like only says how.
+func verbs(dir string, types ...string) (names []string) {
+	GinkgoHelper()
+	for _, file := range source(dir, false) {
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || !f.Name.IsExported() || printer.MatchString(f.Name.Name) {
+				continue
+			}
+			if f.Recv == nil && f.Type.Results.NumFields() == 1 && slices.Contains([]string{"Option", "Matcher"}, typeName(f.Type.Results.List[0].Type)) {
+				continue
+			}
+			if f.Recv == nil || slices.Contains(types, strings.TrimPrefix(typeName(f.Recv.List[0].Type), "*")) {
+				names = append(names, f.Name.Name)
+			}
+		}
+	}
+	return names
+}
+
+// exemplified are the names that a folder's examples select.
+func exemplified(dir string) map[string]bool {
+	GinkgoHelper()
+	names := map[string]bool{}
+	for _, file := range source(dir, true) {
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(f.Name.Name, "Example") {
+				ast.Inspect(f, func(n ast.Node) bool {
+					if s, ok := n.(*ast.SelectorExpr); ok {
+						names[s.Sel.Name] = true
+					}
+					return true
+				})
+			}
+		}
+	}
+	return names
+}
+
+var _ = DescribeTable("what a package does, an example of it does", func(dir string, types ...string) {
+	names, shown := verbs(dir, types...), exemplified(dir)
+	Expect(len(names)).To(BeNumerically(">", 10), "the control: they are found")
+	Expect(slices.DeleteFunc(names, func(name string) bool { return shown[name] })).To(BeEmpty())
+},
+	Entry(nil, "../contain", "Group"),
+	Entry(nil, "../fake", "Runner", "Rule"),
+	Entry(nil, "../cassette", "Deck", "Player", "Recorder", "Tape", "Stepper"),
+)
+
+// byHand tells an assertion on what a run's Result or a file's mode says, where there is a matcher that says more.
+var byHand = regexp.MustCompile(`Expect\([^\n]*(\.(Outcome|Success|Replayed)\(\)|\.Perm\(\)[^\n]*|\.Mode\(\))\)\.(To|NotTo|Should|ShouldNot)\(`)
+
+// notByMatchers are the files that assert so nevertheless, with the reason.
+var notByMatchers = map[string]string{
+	"cassette/parse_test.go":     "a cassette.Run is what the file says, and no Result",
+	"cassette/roundtrip_test.go": "a cassette.Run is what the file says, and no Result",
+	"runner/zero_test.go":        "the zero Result itself is what it is about",
+}
+
+var _ = Describe("the suites of this project", func() {
+	It("assert what came of a run, and a file's mode, with these matchers", func() {
+		var found []string
+		allowed, read := map[string]bool{}, 0
+		Expect(filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			read++
+			name := filepath.ToSlash(strings.TrimPrefix(path, ".."+string(filepath.Separator)))
+			for i, line := range strings.Split(string(text), "\n") {
+				switch {
+				case !byHand.MatchString(line):
+				case notByMatchers[name] != "":
+					allowed[name] = true
+				default:
+					found = append(found, fmt.Sprintf("%s:%d: %s", name, i+1, strings.TrimSpace(line)))
+				}
+			}
+			return err
+		})).To(Succeed())
+		Expect(read).To(BeNumerically(">", 100), "the control: the suites are found")
+		Expect("g.Expect(res.Outcome())" + ".To(Equal(x))").To(MatchRegexp(byHand.String()), "the control: it is seen")
+		Expect(found).To(BeEmpty())
+		Expect(allowed).To(HaveLen(len(notByMatchers)), "each exception is one still")
 	})
 })

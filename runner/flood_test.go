@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -58,7 +59,7 @@ var _ = Describe("a flood without a newline", Serial, func() {
 			})
 			Expect(res).NotTo(BeNil())
 			Expect(held).To(BeNumerically("<", most+spare))
-			Expect(res.Outcome()).To(Equal(outcome))
+			Expect(res).To(HaveOutcome(outcome))
 			Expect(res.Stdout()).To(HaveLen(kept))
 			if outcome == runner.Exited(0) {
 				Expect(res.StdoutTotal()).To(BeEquivalentTo(flood), "without a timeout it runs on to its end")
@@ -97,7 +98,7 @@ var _ = Describe("a flood without a newline", Serial, func() {
 		began := time.Now()
 		res, err := runner.Run(ctx, runner.Contained{}, cmd)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.TimedOut))
+		Expect(res).To(HaveTimedOut())
 		Expect(time.Since(began)).To(BeNumerically("<", 10*time.Second))
 		Expect(res.StdoutTotal()).To(And(BeNumerically(">", 0), BeNumerically("<", flood)))
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/fixtures"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 // onTape is the arguments of boombox record or replay for a fixture child.
@@ -45,9 +46,7 @@ var _ = Describe("record and replay", func() {
 		recorded := in(append([]string{"record", "t.cassette", "--env", "PATH=" + filepath.Dir(sh), "--"}, words...)...)
 		Expect(recorded).To(Equal(ended{3, "\xff\x00bin", "err", dir}))
 
-		info, err := os.Stat(filepath.Join(dir, "t.cassette"))
-		Expect(err).NotTo(HaveOccurred())
-		Expect(info.Mode().Perm()).To(Equal(os.FileMode(0o600)))
+		Expect(filepath.Join(dir, "t.cassette")).To(And(BePrivateFile(), HaveMode(0o600)))
 
 		empty := []string{"PATH="}
 		replayed := call{args: append([]string{"replay", "t.cassette", "--report", "r.json", "--"}, words...), env: empty, dir: dir}.run()
