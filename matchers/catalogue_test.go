@@ -193,7 +193,7 @@ var _ = Describe("the suites of this project", func() {
 			return err
 		})).To(Succeed())
 		Expect(read).To(BeNumerically(">", 100), "the control: the suites are found")
-		Expect("g.Expect(res.Outcome())" + ".To(Equal(x))").To(MatchRegexp(byHand.String()), "the control: it is seen")
+		Expect("g.Expect(res.Outcome())"+".To(Equal(x))").To(MatchRegexp(byHand.String()), "the control: it is seen")
 		Expect(found).To(BeEmpty())
 		Expect(allowed).To(HaveLen(len(notByMatchers)), "each exception is one still")
 	})
