@@ -12,6 +12,7 @@ import (
 
 	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/fake"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -167,9 +168,9 @@ var _ = Describe("A terminal", func() {
 			player := play(path, opts...)
 			res, err := top(ctx, player, large)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(string(res.Stdout())).To(Equal("24\r\n43\r\n\x1b[2Jbye"))
-			Expect(res.Stderr()).To(BeEmpty())
-			Expect(res.Replayed()).To(BeTrue())
+			Expect(res).To(HaveStdout("24\r\n43\r\n\x1b[2Jbye"))
+			Expect(res).To(HaveStderr(""))
+			Expect(res).To(HaveBeenReplayed())
 			Expect(player.Check()).To(Succeed())
 		}
 	})
@@ -178,7 +179,7 @@ var _ = Describe("A terminal", func() {
 		func(ctx context.Context, cause string, sizes ...runner.PTY) {
 			player := play(recorded(ctx))
 			res, err := top(ctx, player, sizes...)
-			Expect(res.Outcome()).To(Equal(runner.Cancelled))
+			Expect(res).To(HaveBeenCancelled())
 			m := diverged(player, err)
 			Expect(m.Cause).To(Equal(cause))
 			Expect(m.Error()).To(And(ContainSubstring(cause), ContainSubstring("the size of the terminal differs")))
@@ -221,8 +222,8 @@ run
 		Expect(p.Resize(132, 43)).To(Succeed())
 		res, err := p.Wait(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.Exited(4)))
-		Expect(string(res.Stdout())).To(Equal("small\r\nlarge\r\n"))
+		Expect(res).To(HaveExited(4))
+		Expect(res).To(HaveStdout("small\r\nlarge\r\n"))
 		Expect(player.Check()).To(Succeed())
 	})
 
@@ -255,10 +256,10 @@ run
 		player := playText(terminalBody, any)
 		res, err := runner.Run(ctx, player, terminal(1, 2, "stty", "size"))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(string(res.Stdout())).To(Equal("30 100\r\n"))
+		Expect(res).To(HaveStdout("30 100\r\n"))
 		res, err = top(ctx, player, runner.PTY{Cols: 9, Rows: 43})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(res.Outcome()).To(Equal(runner.Exited(0)))
+		Expect(res).To(HaveSucceeded())
 		Expect(player.Check()).To(Succeed())
 		_, err = runner.Run(ctx, playText(terminalBody, any), runner.Command("stty", "size"))
 		Expect(err).To(MatchError(cassette.ErrMiss))
