@@ -179,9 +179,13 @@ func ExampleMerge() {
 	fmt.Println(merged.Checksum() == failed.Checksum(), err)
 	_, err = cassette.Merge(cloned(), killed, failed)
 	fmt.Println(err)
+	// A merge driver of git has three files and no more.
+	file, err := cassette.MergeFiles(cloned().Marshal(), cloned().Marshal(), failed.Marshal())
+	fmt.Println(string(file) == string(failed.Marshal()), err)
 	// Output:
 	// true <nil>
 	// cassette: both sides change the same run: run 1 (line 2), of "git"
+	// true <nil>
 }
 
 // Findings and problems tell places, and never what stands there.
@@ -251,21 +255,20 @@ func ExampleRecorder_Tape() {
 		fmt.Println(err)
 		return
 	}
-	defer recorder.Close()
 	_, _ = runner.Run(context.Background(), recorder, clone)
 
 	tape, err := recorder.Tape()
 	fmt.Println(tape.Len(), recorder.Undeclared(), err)
-	fmt.Println(recorder.Save())
+	fmt.Println(recorder.Save(), recorder.Close())
 	used, orphaned, err := cassette.SideFiles(path)
-	fmt.Println(len(used), len(orphaned), err)
+	fmt.Println(len(used), len(orphaned), err, cassette.RemoveOrphans(path))
 	file, _ := os.ReadFile(path)
 	again, err := cassette.ParseAt(file, path)
 	fmt.Println(again.Checksum() == tape.Checksum(), err)
 	// Output:
 	// 1 [] <nil>
-	// <nil>
-	// 0 0 <nil>
+	// <nil> <nil>
+	// 0 0 <nil> <nil>
 	// true <nil>
 }
 

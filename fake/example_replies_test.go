@@ -68,6 +68,28 @@ func ExampleReads() {
 	// exited 0 <nil>
 }
 
+// A program that draws anew waits for the new size of its terminal.
+func ExampleResized() {
+	r := fake.New()
+	r.On("top").Reply(fake.Stdout("24 lines\n"), fake.Resized(132, 43), fake.Stdout("43 lines\n"))
+
+	cmd := runner.Command("top")
+	cmd.PTY = &runner.PTY{}
+	p, err := r.Start(ctx, cmd)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(p.Resize(132, 43))
+	res, err := p.Wait(ctx)
+	fmt.Printf("%s%v %v\n", res.Stdout(), res.Outcome(), err)
+	// Output:
+	// <nil>
+	// 24 lines
+	// 43 lines
+	// exited 0 <nil>
+}
+
 // What no reply says, a whole script does.
 func ExampleScripted() {
 	r := fake.New()
