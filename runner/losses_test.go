@@ -181,8 +181,8 @@ var _ = Describe("nothing is lost", func() {
 			Expect(first).To(Equal([2]string{runner.Stdout: "out", runner.Stderr: "err"}))
 			res, err := p.Wait(ctx)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(res.Outcome()).To(Equal(runner.Overflowed))
-			Expect(string(res.Stderr())).To(Equal("err\n"))
+			Expect(res).To(HaveOverflowed())
+			Expect(res).To(HaveStderr("err\n"))
 		}
 	}, NodeTimeout(time.Minute))
 
