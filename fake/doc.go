@@ -43,6 +43,8 @@
 // Input that is not what the script reads cancels the run with an [*InputError], which [Runner.Misses] keeps. A script
 // that reads nothing takes anything. What is written after the end goes nowhere, and is no error.
 //
+// [Resized] makes it wait in the same way until the command's terminal ([runner.PTY]) was given a size. Output comes as one stream there.
+//
 // # Beneath
 //
 // [Play] plays one [Script] and is the engine of [Runner] and of a cassette's player. Whatever plays through it passes

@@ -162,3 +162,55 @@ var _ = Describe("interactive input of a scripted run", func() {
 		Entry("another rest", false, "one\ntwo\nrust"),
 	)
 })
+
+var _ = Describe("the terminal of a scripted run", func() {
+	start := func(ctx context.Context, r runner.Runner, terminal *runner.PTY) *runner.Process {
+		GinkgoHelper()
+		cmd := runner.Command("top")
+		cmd.PTY = terminal
+		p, err := r.Start(ctx, cmd)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(p.Close)
+		return p
+	}
+	scripted := func(parts ...fake.Reply) *fake.Runner {
+		r := fake.New()
+		r.On("top").Reply(parts...)
+		return r
+	}
+
+	DescribeTable("cancels the run, loudly, when it is given another size",
+		func(ctx SpecContext, due runner.PTY, text string, sizes ...runner.PTY) {
+			r := scripted(fake.Resized(132, 43), fake.Pending())
+			p := start(ctx, r, &runner.PTY{})
+			for _, size := range sizes {
+				Expect(p.Resize(size.Cols, size.Rows)).To(Succeed())
+			}
+			_, err := p.Wait(ctx)
+			Expect(err).To(And(MatchError(runner.ErrCancelled), MatchError(fake.ErrInput), MatchError(ContainSubstring(text))))
+			wrong, ok := errors.AsType[*fake.InputError](err)
+			Expect(ok).To(BeTrue())
+			Expect(wrong.Due).To(Equal(due))
+			Expect(wrong.Resized).To(Equal(sizes[len(sizes)-1]))
+			Expect(r.Misses()).To(HaveLen(1))
+		},
+		Entry("in place of the one that is due", runner.PTY{Cols: 132, Rows: 43}, "resized to 80x25 in place of 132x43", runner.PTY{Cols: 80, Rows: 25}),
+		Entry("behind the last one", runner.PTY{}, "resized to 80x24, and the script has no further size", runner.PTY{Cols: 132, Rows: 43}, runner.PTY{Cols: 80, Rows: 24}),
+	)
+
+	It("may have any size where the script waits for none", func(ctx SpecContext) {
+		r := scripted(fake.After(time.Millisecond), fake.Lines("1"), fake.Pending())
+		p := start(ctx, r, &runner.PTY{})
+		Expect(p.Resize(1, 1)).To(Succeed())
+		Expect(p.Kill()).To(Succeed())
+		_, err := p.Wait(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(r.Misses()).To(BeEmpty())
+	})
+
+	It("is not waited for by a command that has none, and which cannot be resized", func(ctx SpecContext) {
+		p := start(ctx, scripted(fake.After(time.Millisecond), fake.Resized(132, 43), fake.Lines("1"), fake.Pending()), nil)
+		Expect(p.WaitForLine(ctx, func(runner.Line) bool { return true })).Error().NotTo(HaveOccurred())
+		Expect(p.Resize(132, 43)).To(MatchError(runner.ErrInvalid))
+	})
+})

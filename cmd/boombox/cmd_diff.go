@@ -19,7 +19,7 @@ type diffCmd struct {
 
 // Help is the text below the summary.
 func (*diffCmd) Help() string {
-	return "Runs are paired by program, arguments, input and directory. The status is 1 when anything differs. The output of runs " +
+	return "Runs are paired by program, arguments, input, terminal and directory. The status is 1 when anything differs. The output of runs " +
 		"is shown line by line, escaped."
 }
 
