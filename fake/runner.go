@@ -121,7 +121,7 @@ func (r *Runner) Start(ctx context.Context, cmd *runner.Cmd) (*runner.Process, e
 	if err := c.start(); err != nil {
 		return nil, err
 	}
-	if !s.takesAnything() {
+	if !s.takesAnything() || !s.takesAnySize() {
 		s.Mismatch = r.mismatch(s.Mismatch)
 	}
 	return c.play(ctx, s)
