@@ -25,7 +25,7 @@ type verifyCmd struct {
 // Help is the text below the summary.
 func (*verifyCmd) Help() string {
 	return "Every command of the cassette is run for real, in a box, in the order of the file, with our environment: what it does to " +
-"files and networks it does again. A conversation is held as it is recorded. Runs are the same, timing, output, outcome, missing (could not be run), or " +
+		"files and networks it does again. A conversation is held as it is recorded. Runs are the same, timing, output, outcome, missing (could not be run), or " +
 		"unsupported (a secret was redacted in the command, or it was talked to on a terminal). The status is 1 unless all are same or timing. Nothing is written."
 }
 
