@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/boombox-go/boombox/cassette"
+	"github.com/boombox-go/boombox/fake"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -238,6 +239,50 @@ func ExampleTape_Commands() {
 	commands, err := tape.Commands()
 	fmt.Println(tape.Len(), commands[0].Argv(), len(tape.Tokens()), err)
 	// Output: 1 [git clone] 0 <nil>
+}
+
+// A recorded conversation is held again, with a program that may say something else by now.
+func ExampleTape_Converse() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	ask := fake.New()
+	ask.On("ask").Reply(fake.Stdout("name? "), fake.Reads("bob\n"), fake.Lines("hello bob"), fake.ReadsEOF())
+	recorder, err := cassette.NewRecorder(filepath.Join(dir, "x.cassette"), ask)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer recorder.Close()
+	cmd := runner.Command("ask")
+	cmd.Stdin = runner.StdinPipe()
+	p, err := recorder.Start(context.Background(), cmd)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, _ = p.Stdin().Write([]byte("bob\n"))
+	_ = p.Stdin().Close()
+	_, _ = p.Wait(context.Background())
+	tape, err := recorder.Tape()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	commands, err := tape.Commands()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	res, err := tape.Converse(context.Background(), ask, 1, commands[0])
+	fmt.Printf("%s%v %v\n", res.Stdout(), res.Outcome(), err)
+	// Output:
+	// name? hello bob
+	// exited 0 <nil>
 }
 
 // What a recorder would write can be looked at before.
