@@ -18,7 +18,7 @@ type BatchItem struct {
 	// Index is the command's place in the list, from 0.
 	Index int
 	// Result and Err are what [Run] returned. A command that was never started, because of a cancel, has a [*CancelError]
-	// without a Result.
+	// without a Result; one that is nil an [*InvalidError].
 	Result *Result
 	Err    error
 }
@@ -51,8 +51,7 @@ func (b Batch) Each(ctx context.Context, r Runner, cmds []*Cmd) iter.Seq[BatchIt
 		for range min(b.atOnce(), len(cmds)) {
 			workers.Go(func() {
 				for i := range queue {
-					res, err := Run(ctx, r, cmds[i])
-					done <- BatchItem{Index: i, Result: res, Err: err}
+					done <- b.item(ctx, r, i, cmds[i])
 				}
 			})
 		}
@@ -62,6 +61,14 @@ func (b Batch) Each(ctx context.Context, r Runner, cmds []*Cmd) iter.Seq[BatchIt
 			}
 		}
 	}
+}
+
+func (Batch) item(ctx context.Context, r Runner, i int, cmd *Cmd) BatchItem {
+	if cmd == nil { // on a goroutine of ours nobody could recover from it
+		return BatchItem{Index: i, Err: &InvalidError{Field: "Batch", Reason: "one has no command"}}
+	}
+	res, err := Run(ctx, r, cmd)
+	return BatchItem{Index: i, Result: res, Err: err}
 }
 
 func (b Batch) atOnce() int {

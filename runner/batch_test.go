@@ -44,6 +44,14 @@ func TestBatch(t *testing.T) {
 		}
 		g.Expect(order).To(Equal([]int{1, 2, 0}))
 	})
+	onFakeClock(t, "refuses a command that is none, and runs the others", func(g *WithT) {
+		r, cmds := numbered(1, 0)
+		items := (runner.Batch{}).Run(context.Background(), r, []*runner.Cmd{cmds[0], nil, cmds[1]})
+		g.Expect(items[0].Result).To(HaveExited(1))
+		g.Expect(items[1].Result).To(BeNil())
+		g.Expect(items[1].Err).To(MatchError(runner.ErrInvalid))
+		g.Expect(items[2].Result).To(HaveExited(0))
+	})
 	onFakeClock(t, "runs as many at once as it is told", func(g *WithT) {
 		r, cmds := numbered(1, 1, 1, 1, 1)
 		began := time.Now()
