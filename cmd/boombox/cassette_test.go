@@ -159,7 +159,7 @@ var _ = Describe("record and replay", func() {
 					"cassette 1\nrun\n  argv \"SECRET\n  exit 0\nend 1 sha256:"+strings.Repeat("0", 64)+"\n"),
 				Entry("edited", "checksum",
 					"cassette 1\nrun\n  argv \"SECRET\"\n  exit 0\nend 1 sha256:"+strings.Repeat("0", 64)+"\n"),
-				Entry("of a later version", "version", "cassette 2\nSECRET\n"),
+				Entry("of a later version", "version", "cassette 9\nSECRET\n"),
 			)
 
 			It("is told by "+verb+" when it is a directory", func() {
