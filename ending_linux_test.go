@@ -89,7 +89,7 @@ var _ = Describe("the end of a run", Label("live", "escape"), func() {
 	})
 
 	for _, mechanism := range rungs {
-		It(fmt.Sprintf("does not wait for who holds the output of a child that exited, by %s", mechanism), func(ctx SpecContext) {
+		It("does not wait for who holds the output of a child that exited: "+string(mechanism), func(ctx SpecContext) {
 			b := prepareBoxed("setsid", "leave")
 			b.start(ctx, runner.Contained{Group: group(mechanism)})
 			Expect(b.ready()).To(HaveLen(1))

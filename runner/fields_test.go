@@ -104,7 +104,7 @@ func rows() map[string]row {
 		"Timeout": {
 			set: func(c *runner.Cmd) { c.Timeout = 300 * time.Millisecond },
 			shown: func(ctx SpecContext, w way, set func(*runner.Cmd)) {
-				Expect(outcomeOf(ctx, w, fixture("sleep"), set)).To(HaveTimedOut())
+				Expect(outcomeOf(ctx, w, fixture("sleep", "quiet"), set)).To(HaveTimedOut())
 			},
 			fake: honoured("the command's timeout ends it, and is data"), cassette: honoured("the command's timeout ends it, and is data"),
 		},
