@@ -285,7 +285,8 @@ var _ = Describe("Contained", func() {
 		for range 20 {
 			start()
 		}
-		Expect(openFiles()).To(Equal(before))
+		// What an earlier spec left to be closed may be closed meanwhile: fewer is no leak.
+		Eventually(openFiles).Should(BeNumerically("<=", before))
 	})
 
 	It("loses nothing that is in the pipe when a stuck tee is abandoned", func(ctx SpecContext) {
