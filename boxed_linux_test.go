@@ -80,11 +80,18 @@ func (b *boxed) start(ctx context.Context, r runner.Runner) {
 // it do that skips the spec.
 func (b *boxed) ready() []int {
 	GinkgoHelper()
+	b.await(0)
+	return pidsOf(b.out.text(0))
+}
+
+// await waits for the i-th line of the child.
+func (b *boxed) await(i int) {
+	GinkgoHelper()
 	select {
-	case <-b.out.line(0):
+	case <-b.out.line(i):
 	case <-b.p.Settled():
 		// The line may have come with the end.
-		if res, _ := b.p.Result(); !strings.HasPrefix(string(res.Stdout()), "ready") {
+		if res, _ := b.p.Result(); bytes.Count(res.Stdout(), []byte("\n")) <= i {
 			if code, _ := res.ExitCode(); code == fixtures.ExitRefused {
 				Skip("this host does not let the child do it: " + strings.TrimSpace(string(res.Stderr())))
 			}
@@ -93,7 +100,6 @@ func (b *boxed) ready() []int {
 	case <-time.After(longEnough):
 		Fail("not ready in time")
 	}
-	return pidsOf(b.out.text(0))
 }
 
 // settle waits until the run is over in full.

@@ -45,54 +45,74 @@ var _ = Describe("a cap", Label("live", "limits"), func() {
 		Expect(b.left()).To(BeEmpty())
 	})
 
-	// A fork under the race detector copies a lot, and the bomb has to come to its cap on a busy machine too.
 	const patience = 10 * time.Second
 
-	// capped runs a fixture with caps, or skips where the host has them not.
-	capped := func(
-		ctx context.Context, timeout time.Duration, limits contain.Limits, need contain.Guarantee, child string, args ...string,
-	) (*boxed, *runner.Result) {
+	// needs prepares a fixture with caps, or skips where the host has them not.
+	needs := func(limits contain.Limits, need contain.Guarantee, child string, args ...string) *boxed {
 		GinkgoHelper()
 		suite.Require(need)
 		b := prepareBoxed(child, args...)
 		b.cmd.Limits = limits
+		return b
+	}
+
+	// counted skips where the caps hold, and nobody counts what they refuse.
+	counted := func(res *runner.Result) {
+		GinkgoHelper()
+		if res.Teardown().Mechanism == contain.PIDNamespace {
+			Skip("this host's caps hold, and nobody counts what they refuse")
+		}
+	}
+
+	// capped runs a fixture with caps until it is over.
+	capped := func(
+		ctx context.Context, timeout time.Duration, limits contain.Limits, need contain.Guarantee, child string, args ...string,
+	) *runner.Result {
+		GinkgoHelper()
+		b := needs(limits, need, child, args...)
 		b.cmd.Timeout = timeout
 		res, err := runner.Run(ctx, runner.Contained{}, b.cmd)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(b.left()).To(BeEmpty())
-		if res.Teardown().Mechanism == contain.PIDNamespace {
-			Skip("this host's caps hold, and nobody counts what they refuse")
-		}
-		return b, res
+		counted(res)
+		return res
+	}
+
+	// refused runs a bomb with a cap on processes until its given line says that it was refused one, and kills it.
+	refused := func(ctx context.Context, most int, child string, line int) *runner.Result {
+		GinkgoHelper()
+		b := needs(contain.Limits{Processes: most}, contain.CapProcesses, child, "100")
+		b.start(ctx, runner.Contained{})
+		b.await(line)
+		Expect(b.out.text(line)).To(Equal("refused"))
+		began := time.Now()
+		Expect(b.p.Kill()).To(Succeed())
+		res := b.settle()
+		Expect(time.Since(began)).To(BeNumerically("<", 2*time.Second), "everything is gone")
+		Expect(b.left()).To(BeEmpty())
+		counted(res)
+		return res
 	}
 
 	It("on processes holds a fork bomb, whose every task is gone with the run", Label("forkbomb"), func(ctx SpecContext) {
-		b, res := capped(ctx, patience, contain.Limits{Processes: 20}, contain.CapProcesses, "taskbomb", "100")
-		Expect(res).To(HaveTimedOut())
-		Expect(b.out.text(1)).To(Equal("refused"))
-		Expect(res.SettledAfter()-res.Duration()).To(BeNumerically("<", 2*time.Second), "everything is gone")
-		Expect(res).To(And(HaveHitLimit(contain.LimitProcesses), HaveReapedTree()))
+		Expect(refused(ctx, 20, "taskbomb", 1)).To(And(HaveHitLimit(contain.LimitProcesses), HaveReapedTree()))
 	})
 
 	It("on processes is not raised from within, nor got around by a user namespace", Label("forkbomb"), func(ctx SpecContext) {
-		_, res := capped(ctx, patience, contain.Limits{Processes: 40}, contain.CapProcesses, "nsbomb", "100")
-		if _, ok := res.Outcome().ExitCode(); ok {
-			Skip("user namespaces are not to be had here")
-		}
-		Expect(res).To(And(HaveHitLimit(contain.LimitProcesses), HaveReapedTree()))
+		Expect(refused(ctx, 40, "nsbomb", 2)).To(And(HaveHitLimit(contain.LimitProcesses), HaveReapedTree()))
 	})
 
 	It("on memory ends a hog, and no other", func(ctx SpecContext) {
-		_, res := capped(ctx, patience, contain.Limits{Memory: 16 << 20}, contain.CapMemory, "hog", "32")
+		res := capped(ctx, patience, contain.Limits{Memory: 16 << 20}, contain.CapMemory, "hog", "32")
 		Expect(res).To(And(BeSignaled(syscall.SIGKILL), HaveHitLimit(contain.LimitMemory),
 			HavePeak(contain.LimitMemory, BeNumerically("<=", 17<<20)))) // who is being killed may take a page more
-		_, res = capped(ctx, 3*time.Second, contain.Limits{Memory: 128 << 20}, contain.CapMemory, "hog", "32")
+		res = capped(ctx, 3*time.Second, contain.Limits{Memory: 128 << 20}, contain.CapMemory, "hog", "32")
 		Expect(res).To(And(HaveTimedOut(), EnforceLimit(contain.LimitMemory), Not(HaveHitLimit(contain.LimitMemory))))
 	})
 
 	It("on all at once ends nothing that stays below", func(ctx SpecContext) {
 		all := contain.Limits{Memory: 256 << 20, Processes: 100, CPU: 8}
-		_, res := capped(ctx, patience, all, contain.CapMemory|contain.CapProcesses|contain.CapCPU, "confined")
+		res := capped(ctx, patience, all, contain.CapMemory|contain.CapProcesses|contain.CapCPU, "confined")
 		Expect(res).To(HaveSucceeded())
 		for _, kind := range []contain.LimitKind{contain.LimitMemory, contain.LimitProcesses, contain.LimitCPU} {
 			Expect(res).NotTo(HaveHitLimit(kind))

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/onsi/gomega/gleak"
 	"github.com/onsi/gomega/gleak/goroutine"
 
 	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/internal/procfs"
 )
 
 // patience is how long what a suite started may take to end after the last spec.
@@ -59,7 +61,7 @@ func (s snapshot) look() []string {
 	}
 	for _, pid := range s.nonce.find() {
 		if !known[pid] {
-			left = append(left, fmt.Sprintf("escaped process %d, found by the nonce in its environment", pid))
+			left = append(left, fmt.Sprintf("escaped process %s, found by the nonce in its environment", described(pid)))
 		}
 	}
 	for _, dir := range cgroups() {
@@ -70,6 +72,14 @@ func (s snapshot) look() []string {
 	left = append(left, s.lookGoroutines()...)
 	slices.Sort(left)
 	return left
+}
+
+// described says which process has the id, with its program's name where it can still be asked.
+func described(pid int) string {
+	if m, err := procfs.Look(pid); err == nil {
+		return m.String()
+	}
+	return strconv.Itoa(pid)
 }
 
 func (s snapshot) lookGoroutines() []string {
