@@ -92,6 +92,7 @@ var _ = Describe("an observer", func() {
 		file := filepath.Join(GinkgoT().TempDir(), "observed.cassette")
 		recorder, err := cassette.NewRecorder(file, runner.Observed(runner.Contained{}, w))
 		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(recorder.Close)
 		Expect(runner.Output(ctx, recorder, shell("echo x"))).To(Equal("x"))
 		Expect(recorder.Save()).To(Succeed())
 		Expect(w.kinds()).To(Equal([]string{"started", "settled"}))

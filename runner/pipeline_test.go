@@ -273,6 +273,7 @@ var _ = Describe("a pipeline over doubles", func() {
 			file := filepath.Join(GinkgoT().TempDir(), "pipe.cassette")
 			recorder, err := cassette.NewRecorder(file, runner.Contained{})
 			Expect(err).NotTo(HaveOccurred())
+			DeferCleanup(recorder.Close)
 			want, err := pipe().Run(ctx, runner.Contained{})
 			Expect(err).NotTo(HaveOccurred())
 			recorded, err := pipe().Run(ctx, recorder)

@@ -205,6 +205,7 @@ var _ = Describe("a terminal", func() {
 		file := filepath.Join(GinkgoT().TempDir(), "terminal.cassette")
 		recorder, err := cassette.NewRecorder(file, runner.Contained{})
 		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(recorder.Close)
 		script := "echo out; echo error >&2; test -t 1 && echo terminal"
 		want := output(ctx, recorder, onTerminal(script))
 		Expect(want).To(Equal([]string{"out", "error", "terminal"}))

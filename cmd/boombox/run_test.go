@@ -167,6 +167,7 @@ var _ = Describe("run", func() {
 			p, err := os.FindProcess(pid)
 			Expect(err).NotTo(HaveOccurred())
 			_ = p.Kill()
+			_ = p.Release()
 		}
 		if len(left) == 0 {
 			Skip("no /proc on this system to look into")
