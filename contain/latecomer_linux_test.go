@@ -23,26 +23,32 @@ import (
 
 // Who comes late, and who is hard to reach: a group that takes either of them for nobody loses him.
 
+// outrankedGroup holds a tree of which one member has become root, and the line which that one says.
+func outrankedGroup(how ...string) (*contain.Group, string, error) {
+	g, err := contain.New(contain.Options{Mechanism: contain.Mechanism(os.Getenv("BOOMBOX_SPEC_MECHANISM"))})
+	if err != nil {
+		return nil, "", err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, "", err
+	}
+	argv := fixtures.Argv("newuid", append([]string{"0"}, how...)...)
+	_, err = g.Start(context.Background(), contain.Spec{
+		Path: os.Getenv("BOOMBOX_SPEC_SETUID"), Argv: contain.Seal(argv...), Env: contain.Seal(os.Environ()...), Stdout: w,
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	_ = w.Close()
+	line, err := bufio.NewReader(r).ReadString('\n')
+	return g, line, err
+}
+
 func init() {
 	// outranked holds a tree of which one member has become root, and closes it.
 	helpers["outranked"] = func() error {
-		g, err := contain.New(contain.Options{Mechanism: contain.Mechanism(os.Getenv("BOOMBOX_SPEC_MECHANISM"))})
-		if err != nil {
-			return err
-		}
-		r, w, err := os.Pipe()
-		if err != nil {
-			return err
-		}
-		argv := fixtures.Argv("newuid", "0", "beside")
-		_, err = g.Start(context.Background(), contain.Spec{
-			Path: os.Getenv("BOOMBOX_SPEC_SETUID"), Argv: contain.Seal(argv...), Env: contain.Seal(os.Environ()...), Stdout: w,
-		})
-		if err != nil {
-			return err
-		}
-		_ = w.Close()
-		line, err := bufio.NewReader(r).ReadString('\n')
+		g, line, err := outrankedGroup("beside")
 		if err != nil {
 			return err
 		}

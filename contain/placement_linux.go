@@ -125,10 +125,12 @@ func (s *site) alreadyEnabled(controllers []string, _ bool) (string, *LimitError
 	return s.own, nil
 }
 
-// delegatedParent: a unit of systemd with Delegate= and DelegateSubgroup= starts us in a child of what it delegates.
+// delegatedParent: a unit of systemd with Delegate= and DelegateSubgroup= starts us in a child of what it delegates. A
+// slice is none, whoever owns it: systemd delegates no slice, and takes a controller back that another enabled there,
+// with the next unit it starts or stops; the caps would be gone with it.
 func (s *site) delegatedParent(controllers []string, apply bool) (string, *LimitError) {
 	parent := filepath.Dir(s.own)
-	if !s.fs.IsCgroup2(parent) || !s.fs.Delegated(parent) || len(inhabitants(s.fs, parent)) > 0 {
+	if strings.HasSuffix(parent, ".slice") || !s.fs.IsCgroup2(parent) || !s.fs.Delegated(parent) || len(inhabitants(s.fs, parent)) > 0 {
 		return "", nil
 	}
 	for _, path := range []string{parent, filepath.Join(parent, "cgroup.procs")} {

@@ -1,8 +1,6 @@
 package contain_test
 
 import (
-	"bufio"
-	"context"
 	"errors"
 	"os"
 	"syscall"
@@ -11,30 +9,13 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/contain"
-	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/internal/suite"
 )
 
 func init() {
 	// mixed holds a tree of which one member has become root, and signals it.
 	helpers["mixed"] = func() error {
-		g, err := contain.New(contain.Options{Mechanism: contain.Mechanism(os.Getenv("BOOMBOX_SPEC_MECHANISM"))})
-		if err != nil {
-			return err
-		}
-		r, w, err := os.Pipe()
-		if err != nil {
-			return err
-		}
-		argv := fixtures.Argv("newuid", "0")
-		_, err = g.Start(context.Background(), contain.Spec{
-			Path: os.Getenv("BOOMBOX_SPEC_SETUID"), Argv: contain.Seal(argv...), Env: contain.Seal(os.Environ()...), Stdout: w,
-		})
-		if err != nil {
-			return err
-		}
-		_ = w.Close()
-		line, err := bufio.NewReader(r).ReadString('\n')
+		g, line, err := outrankedGroup()
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package contain_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"golang.org/x/sys/unix"
 
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/internal/suite"
@@ -188,9 +190,10 @@ var _ = Describe("a scope of systemd", Label("limits"), func() {
 	Context("of a systemd that runs here", func() {
 		var host contain.Ladder
 		var scopes func() []string
+		var user string
 
 		BeforeEach(func() {
-			user := "--user"
+			user = "--user"
 			if os.Geteuid() == 0 {
 				user = "--system"
 			}
@@ -237,6 +240,36 @@ var _ = Describe("a scope of systemd", Label("limits"), func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(g.Close()).To(Succeed())
 			Eventually(scopes).WithTimeout(bound).Should(BeEmpty())
+		})
+
+		// admits starts what a group with a cap of 20 processes takes, and one more.
+		admits := func(g *contain.Group) (n int) {
+			GinkgoHelper()
+			for range 21 {
+				if _, err := startSmall(g); err == nil {
+					n++
+				} else {
+					Expect(err).To(MatchError(contain.ErrLimit))
+				}
+			}
+			return n
+		}
+
+		It("is not what systemd takes back with the next unit, as it does in a slice", func() {
+			own := ownCgroup()
+			if !strings.HasSuffix(filepath.Dir(own), ".slice") || unix.Access(filepath.Dir(own)+"/cgroup.procs", unix.W_OK) != nil {
+				Skip("we are in no slice that we may write")
+			}
+			within, err := contain.New(contain.Options{Parent: filepath.Dir(own), Limits: contain.Limits{Processes: 20}})
+			Expect(err).NotTo(HaveOccurred())
+			DeferCleanup(within.Close)
+			g := cappedGroup(contain.Limits{Processes: 20})
+			for range 3 {
+				Expect(exec.Command("systemd-run", user, "--scope", "--quiet", "true").Run()).To(Succeed())
+				Expect(exec.Command("systemctl", user, "daemon-reload").Run()).To(Succeed())
+			}
+			AddReportEntry("in a slice", fmt.Sprintf("%d of 21 starts with a cap of 20", admits(within)), ReportEntryVisibilityAlways)
+			Expect(admits(g)).To(Equal(20))
 		})
 
 		It("ends with its lifetime, if nobody else ends it", func() {
