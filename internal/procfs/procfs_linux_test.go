@@ -56,3 +56,25 @@ func FuzzParseStat(f *testing.F) {
 		}
 	})
 }
+
+// Where a start returns, the new program's memory is there, and what is in it may not be.
+func TestCarryingFindsWhoHasJustStarted(t *testing.T) {
+	const entry = "BOOMBOX_PROCFS_TEST=newborn"
+	argv := fixtures.Argv("sleep", "quiet")
+	for range 300 {
+		p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Env: append(os.Environ(), entry)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := Carrying(entry)
+		if err := p.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if err != nil || len(found) != 1 || found[0].PID != p.Pid {
+			t.Fatalf("%v %v", found, err)
+		}
+	}
+}
