@@ -4,18 +4,19 @@ import (
 	"bytes"
 	"crypto/rand"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/internal/plaintext"
+	"github.com/boombox-go/boombox/internal/procfs"
 	"github.com/boombox-go/boombox/runner"
 )
+
+// markKey is the variable whose value is the nonce.
+const markKey = "BOOMBOX_DEMO"
 
 // escape is the tool of the demo's first step, and how its processes are found whoever holds them: by a nonce in the
 // environment that they inherit.
@@ -29,7 +30,7 @@ func newEscape() *escape {
 	e := &escape{nonce: rand.Text(), ready: make(chan struct{})}
 	argv := fixtures.Argv("escapees")
 	e.cmd = runner.Command(argv[0], argv[1:]...)
-	e.cmd.Env = runner.InheritEnv().Set("BOOMBOX_DEMO", e.nonce)
+	e.cmd.Env = runner.InheritEnv().Set(markKey, e.nonce)
 	e.cmd.Timeout = time.Second
 	e.cmd.Output.Stdout.Tee = &firstLine{closed: e.ready}
 	return e
@@ -60,7 +61,7 @@ func (e *escape) awaitReady(process *runner.Process) {
 // sighting is what a look at the process table found.
 type sighting struct {
 	possible bool
-	pids     []int
+	found    []contain.Member
 }
 
 // String says what was found.
@@ -68,27 +69,16 @@ func (s sighting) String() string {
 	if !s.possible {
 		return "not looked: " + runtime.GOOS + " has no /proc"
 	}
-	return fmt.Sprintf("%d processes of the tool found in /proc", len(s.pids))
+	return fmt.Sprintf("%d processes of the tool found in /proc", len(s.found))
 }
 
-// look reads /proc/PID/environ of every process. One that belongs to somebody else, or is gone, cannot be read and is
-// not the tool's; that of a zombie is empty.
+// look finds every process of the tool that lives.
 func (e *escape) look() sighting {
-	files, _ := filepath.Glob("/proc/[0-9]*/environ")
-	s := sighting{possible: len(files) > 0}
-	for _, file := range files {
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if err == nil && e.owns(pid) {
-			s.pids = append(s.pids, pid)
-		}
-	}
-	return s
+	found, err := procfs.Carrying(e.mark())
+	return sighting{possible: err == nil, found: found}
 }
 
-func (e *escape) owns(pid int) bool {
-	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	return err == nil && bytes.Contains(append([]byte{0}, environ...), []byte("\x00BOOMBOX_DEMO="+e.nonce+"\x00"))
-}
+func (e *escape) mark() string { return markKey + "=" + e.nonce }
 
 // end kills whatever look finds until it finds nothing, bounded.
 func (e *escape) end() sighting {
@@ -97,11 +87,11 @@ func (e *escape) end() sighting {
 	defer pace.Stop()
 	for {
 		left := e.look()
-		if len(left.pids) == 0 {
+		if len(left.found) == 0 {
 			return left
 		}
-		for _, pid := range left.pids {
-			e.kill(pid)
+		for _, m := range left.found {
+			_ = procfs.End(m, e.mark())
 		}
 		select {
 		case <-pace.C:
@@ -111,29 +101,16 @@ func (e *escape) end() sighting {
 	}
 }
 
-// kill kills by identity. FindProcess takes hold of the process with that id now (a pidfd, on Linux), and only then is
-// it asked whose it is: no other process can come between.
-func (e *escape) kill(pid int) {
-	process, err := os.FindProcess(pid)
-	if err != nil {
-		return
-	}
-	defer func() { _ = process.Release() }()
-	if e.owns(pid) {
-		_ = process.Kill()
-	}
-}
-
 // judge says what the look after the deadline means, and ends what was left.
 func (d *demo) judge(tool *escape, held runner.Teardown, after sighting) error {
 	switch {
 	case !after.possible:
 		return nil
-	case len(after.pids) == 0:
+	case len(after.found) == 0:
 		return nil
 	case held.Guarantees.Has(contain.KillTree):
 		left := tool.end()
-		return refused("%d processes outlived a kill that was guaranteed; %d are left", len(after.pids), len(left.pids))
+		return refused("%d processes outlived a kill that was guaranteed; %d are left", len(after.found), len(left.found))
 	}
 	d.say("                        A %s loses whoever leaves it, which is why it does not guarantee kill-tree.\n",
 		held.Mechanism)
@@ -144,8 +121,8 @@ func (d *demo) judge(tool *escape, held runner.Teardown, after sighting) error {
 	}
 	left := tool.end()
 	d.say("                        The demo ended them itself: %s\n", left)
-	if len(left.pids) > 0 {
-		return refused("%d processes of the demo cannot be ended", len(left.pids))
+	if len(left.found) > 0 {
+		return refused("%d processes of the demo cannot be ended", len(left.found))
 	}
 	return nil
 }

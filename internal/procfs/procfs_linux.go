@@ -30,6 +30,9 @@ func carrying(entry string) ([]contain.Member, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(dirs) == 0 {
+		return nil, errors.ErrUnsupported // it is not mounted
+	}
 	var list []contain.Member
 	for _, dir := range dirs {
 		pid, err := strconv.Atoi(filepath.Base(dir))
