@@ -26,7 +26,8 @@ var _ = Describe("a detached start", func() {
 
 	It("names a process that nobody holds, in a session of its own, which runs on", func(ctx SpecContext) {
 		dir := GinkgoT().TempDir()
-		mark, nonce := filepath.Join(dir, "mark"), "BOOMBOX_DETACHED="+filepath.Base(dir)
+		mark := filepath.Join(dir, "mark")
+		nonce, find := suite.WithNonce()
 		name, value, _ := strings.Cut(nonce, "=")
 		Expect(os.WriteFile(filepath.Join(dir, "input"), []byte("from a file"), 0o600)).To(Succeed())
 		cmd := shell(`cat > "$0.new"; echo "$MODE $(ps -o sid= -p $$)" >> "$0.new"; mv "$0.new" "$0"; sleep 20 & wait`)
@@ -38,12 +39,7 @@ var _ = Describe("a detached start", func() {
 		m, err := runner.Detach(starting, cmd)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func() {
-			left, err := procfs.Carrying(nonce)
-			Expect(err).NotTo(HaveOccurred())
-			for _, m := range left {
-				// The shell is over by itself once its sleep is.
-				Expect(procfs.End(m, nonce)).To(Or(Succeed(), MatchError(os.ErrProcessDone)))
-			}
+			suite.EndAll(find)
 			Eventually(func() bool { return suite.Alive(m.PID) }).Should(BeFalse(), "it is reaped")
 		})
 		cancel() // bounds the start alone
