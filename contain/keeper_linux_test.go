@@ -81,6 +81,27 @@ var _ = Describe("a keeper", func() {
 		Expect(parentOf(a.PID())).NotTo(Equal(parentOf(b.PID())), "one tree at a time")
 	})
 
+	onKeepers("is started ahead for the third of three starts at once, and for nobody who comes alone", func(m contain.Mechanism) {
+		keepers := func() (pids []int) { // without the warden, which is one for all
+			for _, pid := range helperProcesses(os.Getpid()) {
+				if args, err := os.ReadFile("/proc/" + itoa(pid) + "/cmdline"); err == nil && !bytes.Contains(args, []byte("\x00warden\x00")) {
+					pids = append(pids, pid)
+				}
+			}
+			return pids
+		}
+		Eventually(keepers).WithTimeout(bound).Should(BeEmpty(), "those of earlier groups")
+		g := newGroup(m)
+		start(g, "sleep")
+		Consistently(keepers).WithTimeout(200 * time.Millisecond).Should(HaveLen(1))
+		second := parentOf(start(g, "sleep").PID())
+		Eventually(keepers).WithTimeout(bound).Should(HaveLen(3))
+		there := keepers()
+		third := parentOf(start(g, "sleep").PID())
+		Expect(third).NotTo(Equal(second))
+		Expect(there).To(ContainElement(third))
+	})
+
 	onKeepers("serves the next start when one has failed", func(m contain.Mechanism) {
 		g := newGroup(m)
 		var first []int
