@@ -96,7 +96,7 @@ var _ = Describe("a cap on processes", Label("limits"), func() {
 	It("is what holds it: without one the bomb passes it", func() {
 		g := cappedGroup(contain.Limits{})
 		r := start(g, "taskbomb", "60")
-		Eventually(r.find).WithTimeout(bound).Should(HaveLen(61))
+		Eventually(r.find).WithTimeout(longEnough).Should(HaveLen(61))
 		Expect(g.Close()).To(Succeed())
 		Expect(r.find()).To(BeEmpty())
 		Expect(g.Evidence().Limits).To(BeEmpty())
@@ -234,7 +234,7 @@ var _ = Describe("a cap on memory", Label("limits"), func() {
 		DeferCleanup(reap, find)
 		c, err := g.Start(context.Background(), spec)
 		Expect(err).NotTo(HaveOccurred())
-		Eventually(c.Exited()).WithTimeout(bound).Should(BeClosed())
+		Eventually(c.Exited()).WithTimeout(longEnough).Should(BeClosed())
 		Expect(statusOf(c).Signal).To(Equal(syscall.SIGKILL))
 		Expect(capOf(g, contain.LimitMemory)).To(And(
 			HaveField("Tripped", contain.HasTripped), HaveField("Max", float64(16<<20)), HaveField("Effective", float64(16<<20)),
@@ -265,12 +265,12 @@ var _ = Describe("a cap on memory", Label("limits"), func() {
 		_, left := pair(contain.Limits{Memory: 256 << 20})
 		Expect(left()).To(HaveLen(2), "the control")
 		g, left := pair(contain.Limits{Memory: 32 << 20})
-		Eventually(func() contain.Tripped { return capOf(g, contain.LimitMemory).Tripped }).WithTimeout(bound).Should(Equal(contain.HasTripped))
+		Eventually(func() contain.Tripped { return capOf(g, contain.LimitMemory).Tripped }).WithTimeout(longEnough).Should(Equal(contain.HasTripped))
 		if len(v1Dirs()) > 0 {
 			Expect(len(left())).To(BeNumerically("<", 2))
 			return
 		}
-		Eventually(left).WithTimeout(bound).Should(BeEmpty())
+		Eventually(left).WithTimeout(longEnough).Should(BeEmpty())
 		Expect(capOf(g, contain.LimitMemory).Events).To(HaveValue(BeNumerically(">", 1)))
 	})
 
@@ -288,7 +288,7 @@ var _ = Describe("a cap on memory", Label("limits"), func() {
 		g := cappedGroup(contain.Limits{Memory: 128 << 20})
 		r := start(g, "sleep")
 		Expect(r.Signal(syscall.SIGKILL)).To(Succeed())
-		Eventually(r.Exited()).WithTimeout(bound).Should(BeClosed())
+		Eventually(r.Exited()).WithTimeout(longEnough).Should(BeClosed())
 		Expect(capOf(g, contain.LimitMemory).Tripped).To(Equal(contain.NotTripped))
 		Expect(g.Close()).To(Succeed())
 		Expect(capOf(g, contain.LimitMemory).Tripped).To(Equal(contain.NotTripped))
@@ -383,7 +383,7 @@ var _ = Describe("what a tree has used", Label("limits"), func() {
 		argv := fixtures.Argv("exit", "0")
 		c, err := g.Start(context.Background(), contain.Spec{Path: argv[0], Argv: contain.Seal(argv...)})
 		Expect(err).NotTo(HaveOccurred())
-		Eventually(c.Exited()).WithTimeout(bound).Should(BeClosed())
+		Eventually(c.Exited()).WithTimeout(longEnough).Should(BeClosed())
 		Expect(c.Close()).To(Succeed())
 		Expect(c.Stats().CPU).To(HaveValue(BeNumerically(">", 0)))
 		Expect(*g.Stats().CPU).To(BeNumerically(">=", *c.Stats().CPU))

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -121,7 +122,8 @@ func (u systemdUnits) scope(s *site, controllers []string, l Limits) (_ *scope, 
 	properties := []property{
 		set("Description", "boombox: a group of processes of pid "+strconv.Itoa(os.Getpid())),
 		set("Delegate", true), set("DefaultDependencies", false), set("CollectMode", "inactive-or-failed"),
-		set("RuntimeMaxUSec", uint64(s.life/time.Microsecond)),
+		// At the end of its life nobody is asked: the holder would not hear it, and systemd waits a minute and a half.
+		set("RuntimeMaxUSec", uint64(s.life/time.Microsecond)), set("KillSignal", int32(syscall.SIGKILL)),
 		set("MemoryAccounting", l.Memory > 0), set("TasksAccounting", l.Processes > 0), set("CPUAccounting", l.CPU > 0),
 	}
 	if err := u.startScope(sc.name, holder.process.pid, append(properties, scopeProperties(l)...)); err != nil {

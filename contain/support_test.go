@@ -20,6 +20,9 @@ import (
 // bound is the time within which a tree that is killed must be gone, generous for a loaded machine.
 const bound = 5 * time.Second
 
+// longEnough is for what is only waited for, however loaded the machine.
+const longEnough = time.Minute
+
 // newGroup makes a group that is closed with the spec.
 func newGroup(m contain.Mechanism) *contain.Group {
 	GinkgoHelper()

@@ -68,7 +68,7 @@ var _ = Describe("changing caps of a living group", Label("limits"), func() {
 			Expect(suite.Alive(r.PID())).To(BeTrue())
 			return
 		}
-		Eventually(r.Exited()).WithTimeout(bound).Should(BeClosed())
+		Eventually(r.Exited()).WithTimeout(longEnough).Should(BeClosed())
 		Expect(statusOf(r.Child).Signal).To(Equal(syscall.SIGKILL))
 		Expect(capOf(g, contain.LimitMemory)).To(HaveField("Tripped", contain.HasTripped))
 	})
@@ -81,7 +81,7 @@ var _ = Describe("changing caps of a living group", Label("limits"), func() {
 		_, err := g.Start(context.Background(), spec)
 		Expect(err).NotTo(HaveOccurred())
 		withheld := func() int64 { return *capOf(g, contain.LimitCPU).Events }
-		Eventually(withheld).WithTimeout(bound).Should(BeNumerically(">", 2))
+		Eventually(withheld).WithTimeout(longEnough).Should(BeNumerically(">", 2))
 		Expect(g.UpdateLimits(contain.Limits{CPU: 64})).To(Succeed())
 		// The period in which it was changed may count yet.
 		was := withheld()
@@ -89,10 +89,10 @@ var _ = Describe("changing caps of a living group", Label("limits"), func() {
 			before := was
 			was = withheld()
 			return was == before
-		}).WithTimeout(bound).WithPolling(300 * time.Millisecond).Should(BeTrue())
+		}).WithTimeout(longEnough).WithPolling(300 * time.Millisecond).Should(BeTrue())
 		Consistently(withheld).WithTimeout(500 * time.Millisecond).Should(Equal(was))
 		Expect(g.UpdateLimits(contain.Limits{CPU: 0.02})).To(Succeed())
-		Eventually(withheld).WithTimeout(bound).Should(BeNumerically(">", was), "the control: it is the cap")
+		Eventually(withheld).WithTimeout(longEnough).Should(BeNumerically(">", was), "the control: it is the cap")
 	})
 
 	It("changes all values or none, and no set of them", func() {
