@@ -125,12 +125,11 @@ func (s *site) alreadyEnabled(controllers []string, _ bool) (string, *LimitError
 	return s.own, nil
 }
 
-// delegatedParent: a unit of systemd with Delegate= and DelegateSubgroup= starts us in a child of what it delegates. A
-// slice is none, whoever owns it: systemd delegates no slice, and takes a controller back that another enabled there,
-// with the next unit it starts or stops; the caps would be gone with it.
+// delegatedParent: a unit of systemd with Delegate= and DelegateSubgroup= starts us in a child of what it delegates. So
+// does a slice of the user's own, which systemd does not call delegated; it leaves there what we enable.
 func (s *site) delegatedParent(controllers []string, apply bool) (string, *LimitError) {
 	parent := filepath.Dir(s.own)
-	if strings.HasSuffix(parent, ".slice") || !s.fs.IsCgroup2(parent) || !s.fs.Delegated(parent) || len(inhabitants(s.fs, parent)) > 0 {
+	if !s.fs.IsCgroup2(parent) || !s.fs.Delegated(parent) || len(inhabitants(s.fs, parent)) > 0 {
 		return "", nil
 	}
 	for _, path := range []string{parent, filepath.Join(parent, "cgroup.procs")} {

@@ -158,23 +158,6 @@ var _ = Describe("the place for caps", func() {
 			"", false, "/cg", "cgroup.subtree_control +pids"),
 	)
 
-	It("is no slice, whose controllers are systemd's, and is the like by any other name", func() {
-		for parent, place := range map[string]string{"/cg/app.slice": "", "/cg/app": "/cg/app"} {
-			own := parent + "/run.scope"
-			f := hostAt(own, &fakeDir{controllers: all(), kind: "domain", pids: []int{4711}},
-				parent, &fakeDir{controllers: all(), kind: "domain", delegated: true})
-			for _, apply := range []bool{false, true} {
-				Expect(f.writes).To(BeEmpty())
-				dir, err := contain.Site{FS: f, Own: own}.Place(want, apply)
-				Expect(dir).To(Equal(place))
-				if place == "" {
-					Expect(err).To(HaveField("Reason", contain.LimitInternalProcesses))
-					Expect(f.writes).To(BeEmpty())
-				}
-			}
-		}
-	})
-
 	It("is our own after we have moved out of it, if that is allowed", func() {
 		f := host(&fakeDir{controllers: all(), kind: "domain", pids: []int{4711, 4712}})
 		site := contain.Site{FS: f, Own: "/cg/own", Migrate: true}
