@@ -270,9 +270,7 @@ func (s *recording) draft(t *take) (*draft, error) {
 	case runner.KindIdleTimedOut:
 		d.end.limit = res.IdleTimeout()
 	}
-	if status, ok := res.Status(); ok {
-		d.end.status = &status
-	}
+	d.end.status, d.end.known = res.Status()
 	d.held, d.evidence = res.PipesHeld(), res.Evidence()
 	t.files.gather(MaxRun) // where the inner runner knows no observers
 	if t.files.err != nil {

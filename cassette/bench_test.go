@@ -127,7 +127,25 @@ func albumCmd(i int) *runner.Cmd {
 }
 
 // BenchmarkReplay plays runs with 1 KiB of output among 10,000.
-func BenchmarkReplay(b *testing.B) {
+func BenchmarkReplay(b *testing.B) { benchmarkReplay(b, runner.Run) }
+
+// BenchmarkReplayLines reads the lines of the same runs as well.
+func BenchmarkReplayLines(b *testing.B) {
+	benchmarkReplay(b, func(ctx context.Context, r runner.Runner, cmd *runner.Cmd) (*runner.Result, error) {
+		p, err := r.Start(ctx, cmd)
+		if err != nil {
+			return nil, err
+		}
+		for _, err := range p.Lines(ctx) {
+			if err != nil {
+				return nil, err
+			}
+		}
+		return p.Wait(ctx)
+	})
+}
+
+func benchmarkReplay(b *testing.B, play func(context.Context, runner.Runner, *runner.Cmd) (*runner.Result, error)) {
 	const n = 10_000
 	file, _ := album(n, 1024)
 	tape, err := cassette.Parse(file)
@@ -142,22 +160,25 @@ func BenchmarkReplay(b *testing.B) {
 	ctx := context.Background()
 	b.ReportAllocs()
 	var player *cassette.Player
-	i := n
+	i, began := n, cpuTime()
 	for b.Loop() {
 		if i == n {
 			b.StopTimer()
+			paused := cpuTime()
 			if player, err = cassette.NewPlayer(tape); err != nil {
 				b.Fatal(err)
 			}
 			i = 0
+			began += cpuTime() - paused
 			b.StartTimer()
 		}
-		res, err := runner.Run(ctx, player, cmds[i])
+		res, err := play(ctx, player, cmds[i])
 		if err != nil || res.StdoutTotal() != 1024 {
 			b.Fatal(res, err)
 		}
 		i++
 	}
+	b.ReportMetric(float64(cpuTime()-began)/float64(b.N), "cpu-ns/op")
 }
 
 // BenchmarkSave writes 10,000 runs, and its peer the same bytes in one sequential write with fsync.

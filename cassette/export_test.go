@@ -40,7 +40,10 @@ func (s Sample) draft() *draft {
 	d := &draft{
 		argv: s.Argv, dir: s.Dir, env: s.Env, stdin: s.Stdin, inherit: s.Inherit, held: s.Held, evidence: s.Evidence, taped: !s.WithoutTape && s.Failure == nil,
 		stream: [2]capture{{s.Out, s.Dropped[0], s.Tail[0]}, {s.Err, s.Dropped[1], s.Tail[1]}},
-		end:    ending{outcome: s.Outcome, status: s.Status, limit: s.Limit},
+		end:    ending{outcome: s.Outcome, limit: s.Limit},
+	}
+	if s.Status != nil {
+		d.end.status, d.end.known = *s.Status, true
 	}
 	if s.Failure != nil {
 		d.end = ending{failure: failureOf(s.Failure)}

@@ -40,13 +40,15 @@ func (t *Tape) Derive(run int, faults ...Fault) (*Tape, error) {
 
 // FaultExit makes the run end with an exit code instead of what it did.
 func FaultExit(code int) Fault {
-	return func(d *draft) { d.end = ending{outcome: runner.Exited(code), status: &contain.ExitStatus{Code: code}} }
+	return func(d *draft) {
+		d.end = ending{outcome: runner.Exited(code), status: contain.ExitStatus{Code: code}, known: true}
+	}
 }
 
 // FaultSignal makes a signal end the run, after all of its output.
 func FaultSignal(sig syscall.Signal) Fault {
 	return func(d *draft) {
-		d.end = ending{outcome: runner.Signalled(sig), status: &contain.ExitStatus{Signal: sig}}
+		d.end = ending{outcome: runner.Signalled(sig), status: contain.ExitStatus{Signal: sig}, known: true}
 	}
 }
 

@@ -118,9 +118,9 @@ func (e *foreignEntry) draft(version int) (*draft, string) {
 		d.end = ending{outcome: runner.IdleTimedOut, limit: took}
 	case e.Signal != nil && *e.Signal > 0 && *e.Signal < 128:
 		sig := syscall.Signal(*e.Signal)
-		d.end = ending{outcome: runner.Signalled(sig), status: &contain.ExitStatus{Signal: sig}}
+		d.end = ending{outcome: runner.Signalled(sig), status: contain.ExitStatus{Signal: sig}, known: true}
 	case code != nil:
-		d.end = ending{outcome: runner.Exited(*code), status: &contain.ExitStatus{Code: *code}}
+		d.end = ending{outcome: runner.Exited(*code), status: contain.ExitStatus{Code: *code}, known: true}
 	default:
 		return nil, "it does not say how it ended"
 	}

@@ -17,10 +17,19 @@ type ending struct {
 	outcome runner.Outcome
 	// limit is the deadline of a timeout.
 	limit time.Duration
-	// status is what the child itself did, nil when unknown.
-	status *contain.ExitStatus
+	// status is what the child itself did, if that is known.
+	status contain.ExitStatus
+	known  bool
 	// failure is set when nothing was started; then there is no outcome.
 	failure *startFailure
+}
+
+// knownStatus is what the child itself did, nil when that is unknown.
+func (e *ending) knownStatus() *contain.ExitStatus {
+	if !e.known {
+		return nil
+	}
+	return &e.status
 }
 
 // startFailure is a start error: its kind, which decides; the system's error by name; and a text where there is none.
@@ -69,10 +78,7 @@ func appendEnding(dst []byte, e ending) []byte {
 	}
 	switch e.outcome.Kind() {
 	case runner.KindExited, runner.KindSignalled:
-		status := contain.ExitStatus{}
-		if e.status != nil {
-			status = *e.status
-		}
+		status := e.status
 		status.Code, _ = e.outcome.ExitCode()
 		status.Signal, _ = e.outcome.Signal()
 		return append(appendStatus(dst, status), '\n')
@@ -85,8 +91,8 @@ func appendEnding(dst []byte, e ending) []byte {
 	case runner.KindOverflowed:
 		dst = append(dst, "overflow"...)
 	}
-	if e.status != nil {
-		dst = appendStatus(append(dst, " then "...), *e.status)
+	if e.known {
+		dst = appendStatus(append(dst, " then "...), e.status)
 	}
 	return append(dst, '\n')
 }
@@ -124,7 +130,7 @@ func parseEnding(line string) (e ending, problem string) {
 		if !status.Exited() {
 			e.outcome = runner.Signalled(status.Signal)
 		}
-		e.status = &status
+		e.status, e.known = status, true
 		return e, ""
 	case "start":
 		e.failure, problem = parseFailure(rest)
@@ -156,7 +162,7 @@ func parseEnding(line string) (e ending, problem string) {
 	if !found || !ok {
 		return e, "not an outcome"
 	}
-	e.status = &status
+	e.status, e.known = status, true
 	return e, ""
 }
 

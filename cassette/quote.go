@@ -208,7 +208,7 @@ func appendText(dst, lines []byte, prefix int) []byte {
 
 // appendInner appends what a checked string stands for, without its quotes.
 func appendInner(dst, s []byte) []byte {
-	for {
+	for len(s) > 0 {
 		n := bytes.IndexByte(s, '\\')
 		if n < 0 {
 			return append(dst, s...)
@@ -227,6 +227,7 @@ func appendInner(dst, s []byte) []byte {
 		}
 		s = s[n+u.size:]
 	}
+	return dst
 }
 
 func isHex(c byte) bool {

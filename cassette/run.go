@@ -76,10 +76,8 @@ func (r *Run) Outcome() runner.Outcome { return r.state().end.outcome }
 
 // Status is what the child itself did in the end; false when that is unknown.
 func (r *Run) Status() (contain.ExitStatus, bool) {
-	if status := r.state().end.status; status != nil {
-		return *status, true
-	}
-	return contain.ExitStatus{}, false
+	end := r.state().end
+	return end.status, end.known
 }
 
 // Deadline is the timeout that a timed-out run ran into, 0 for every other one.
@@ -101,7 +99,7 @@ func (r *Run) PipesHeld() bool { return r.state().held }
 func (r *Run) Evidence() contain.Evidence { return r.state().evidence() }
 
 // Duration is how long the run took, to the millisecond; 0 when the cassette does not say.
-func (r *Run) Duration() time.Duration { return r.state().duration() }
+func (r *Run) Duration() time.Duration { return r.state().tape().duration() }
 
 // Script is the run as package fake plays it, at its recorded pace. A run that did not end by itself is pending: one
 // that timed out is ended by the command's own timeout.

@@ -10,7 +10,7 @@ func (r *runText) script(t translator, pace Pace) fake.Script {
 	if r.end.failure != nil {
 		return fake.Script{StartErr: r.end.failure.err(programOf(r.argv()), t), Replayed: true}
 	}
-	s := fake.Script{Outcome: r.end.outcome, Status: r.end.status, PipesHeld: r.held, Replayed: true, Pending: r.pending(), Teardown: r.teardown()}
+	s := fake.Script{Outcome: r.end.outcome, Status: r.end.knownStatus(), PipesHeld: r.held, Replayed: true, Pending: r.pending(), Teardown: r.teardown()}
 	arrivals := r.tape()
 	s.Duration = arrivals.duration()
 	if r.start[secTape] == 0 {
@@ -66,10 +66,7 @@ func (r *runText) pending() bool {
 
 // finished is the run as one that is over before it is played: what an instant script comes to, without the chunks.
 func (r *runText) finished(t translator) runner.Finished {
-	f := runner.Finished{
-		Outcome: r.end.outcome, Status: r.end.status, PipesHeld: r.held, Replayed: true,
-		Duration: r.duration(), Teardown: r.teardown(),
-	}
+	f := runner.Finished{Outcome: r.end.outcome, Status: r.end.knownStatus(), PipesHeld: r.held, Replayed: true, Teardown: r.teardown()}
 	for id, stream := range [2]*[]byte{&f.Stdout, &f.Stderr} {
 		c := r.capture(runner.StreamID(id))
 		*stream = t.toLive(c.data, nil)
@@ -79,13 +76,10 @@ func (r *runText) finished(t translator) runner.Finished {
 			*stream = append(*stream, filler...)
 		}
 	}
+	f.Arrival, f.Duration = r.arrivals()
 	// Where a token stands for more or less than it does here, the order is not known any more.
-	if n := int64(len(f.Stdout)); n > 0 && n == r.total(runner.Stdout) {
-		if n := int64(len(f.Stderr)); n > 0 && n == r.total(runner.Stderr) {
-			for _, a := range r.tape().chunks {
-				f.Arrival = append(f.Arrival, runner.Span{Stream: a.stream, Bytes: a.n})
-			}
-		}
+	if int64(len(f.Stdout)) != r.total(runner.Stdout) || int64(len(f.Stderr)) != r.total(runner.Stderr) {
+		f.Arrival = nil
 	}
 	return f
 }

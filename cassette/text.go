@@ -168,13 +168,22 @@ func (r *runText) tape() (t tape) {
 	return t
 }
 
-// duration is how long the run took, as its tape says.
-func (r *runText) duration() (d time.Duration) {
+// arrivals is the order in which the output of a run came, nil where there is none to tell, and how long the run took.
+func (r *runText) arrivals() (order []runner.Span, took time.Duration) {
+	both := r.total(runner.Stdout) > 0 && r.total(runner.Stderr) > 0
 	r.lines(secTape, func(_, payload []byte) {
-		exit, _ := eachArrival(payload, func(a arrival) { d += a.after })
-		d += exit
+		if both {
+			order = make([]runner.Span, 0, bytes.Count(payload, []byte{' '}))
+		}
+		exit, _ := eachArrival(payload, func(a arrival) {
+			took += a.after
+			if both {
+				order = append(order, runner.Span{Stream: a.stream, Bytes: a.n})
+			}
+		})
+		took += exit
 	})
-	return d
+	return order, took
 }
 
 func unquoted(payload []byte) string { return string(appendUnquoted(nil, payload)) }

@@ -45,6 +45,7 @@ func whole(id StreamID, b []byte) captured {
 func (a *arrivals) replay(stdout, stderr captured) (queue []piece) {
 	stdout.chunks, stderr.chunks = slices.Clone(stdout.chunks), slices.Clone(stderr.chunks)
 	streams := [2]kept{Stdout: {captured: stdout}, Stderr: {captured: stderr}}
+	queue = make([]piece, 0, len(a.spans)+4) // mostly one a span, and the rest and the end of both
 	for _, span := range a.spans {
 		queue = streams[span.Stream].advance(queue, span.Bytes)
 	}

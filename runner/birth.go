@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/internal/sealed"
 )
 
 // The ranges that the kernel has for what a child is born with.
@@ -21,7 +22,7 @@ const (
 
 // invalidBirth says which field of what the child is born with makes no sense, and why.
 func (c *Cmd) invalidBirth() (field, reason string) {
-	switch arg0 := c.Arg0.Reveal(); {
+	switch arg0 := sealed.View(c.Arg0); {
 	case len(arg0) > 1:
 		return "Arg0", "it is more than one name"
 	case anyHas(arg0, "\x00"):

@@ -37,11 +37,11 @@ type sink struct {
 	spare []byte
 	// lent: somebody else reads the chunks, so that none is used again.
 	lent bool
-	// one saves the allocation of chunks when there is but one.
-	one [1][]byte
 }
 
-func (s *sink) init(stream Stream) {
+// init readies the sink. Its chunks are held in chunks as long as there is room: one saves most streams an allocation.
+func (s *sink) init(stream *Stream, chunks [][]byte) {
+	s.chunks = chunks
 	s.policy, s.max = stream.Policy, stream.max()
 	s.lines.framing, s.lines.most = stream.Framing, stream.MaxLines
 }
@@ -78,20 +78,13 @@ func (s *sink) room() []byte {
 		size = min(2*max(cap(last), minChunk), maxChunk)
 	}
 	if cap(s.spare) >= size {
-		s.push(s.spare[:0])
+		s.chunks = append(s.chunks, s.spare[:0])
 	} else {
-		s.push(make([]byte, 0, size))
+		s.chunks = append(s.chunks, make([]byte, 0, size))
 	}
 	s.spare = nil
 	last := s.chunks[len(s.chunks)-1]
 	return last[:cap(last)]
-}
-
-func (s *sink) push(chunk []byte) {
-	if s.chunks == nil {
-		s.chunks = s.one[:0]
-	}
-	s.chunks = append(s.chunks, chunk)
 }
 
 // wrote takes the first n bytes of the last room, which were read from the stream, and returns them.
@@ -139,7 +132,7 @@ func (s *sink) add(b []byte) {
 		b = b[excess:]
 	}
 	n := s.admit(b)
-	s.push(b[:n:n])
+	s.chunks = append(s.chunks, b[:n:n])
 	s.drop()
 }
 

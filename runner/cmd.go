@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/boombox-go/boombox/contain"
+	"github.com/boombox-go/boombox/internal/sealed"
 )
 
 // Cmd describes one command. Make it with [Command]; set its fields before it is started, and not while it runs. A Cmd
@@ -198,7 +199,7 @@ func (c *Cmd) tappedAll(tap func(id StreamID, chunk []byte)) *Cmd {
 // Validate says whether the command makes sense, as far as that can be told without a start: nil, or an
 // [*InvalidError]. Every Runner refuses in its Start what Validate refuses.
 func (c *Cmd) Validate() error {
-	argv := c.argv.Reveal()
+	argv := sealed.View(c.argv)
 	switch {
 	case len(argv) == 0 || argv[0] == "":
 		return c.invalid("Command", "no program is named")
@@ -216,7 +217,7 @@ func (c *Cmd) Validate() error {
 	); err != nil {
 		return err
 	}
-	for id, s := range [...]Stream{Stdout: c.Output.Stdout, Stderr: c.Output.Stderr} {
+	for id, s := range [...]*Stream{Stdout: &c.Output.Stdout, Stderr: &c.Output.Stderr} {
 		if reason := s.invalid(); reason != "" {
 			return c.invalid("Output", StreamID(id).String()+" has "+reason)
 		}

@@ -46,6 +46,8 @@ type pump struct {
 
 	mu   sync.Mutex
 	sink sink
+	// chunk is where the sink has its first.
+	chunk [1][]byte
 	// reading: the pump is in Read. Otherwise it is busy with the onlookers.
 	reading bool
 	// clocked: the pump notes since when it does either. Only the ending needs to know.

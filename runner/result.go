@@ -20,11 +20,11 @@ type result struct {
 	program        string
 	outcome        Outcome
 	status         contain.ExitStatus
-	statusKnown    bool
 	stdout, stderr captured
 	timeout, idle  time.Duration
 	duration       time.Duration
 	settled        time.Duration
+	statusKnown    bool
 	pipesHeld      bool
 	replayed       bool
 	piped          bool

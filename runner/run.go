@@ -94,7 +94,7 @@ func attach(cmd *Cmd, backend Backend, started time.Time, files outputFiles) *Pr
 	for id, s := range [...]Stream{Stdout: cmd.Output.Stdout, Stderr: cmd.Output.Stderr} {
 		p := &r.pumps[id]
 		p.id, p.feed = StreamID(id), &r.feed
-		p.sink.init(s)
+		p.sink.init(&s, p.chunk[:0])
 		p.lines.init(p.id, &s)
 		p.tee.init(p.id, &s, taps)
 		p.shape = newShaper(p.id, &s)

@@ -13,6 +13,8 @@ type settledRun struct {
 	process Process
 	sealed  Result
 	result
+	// chunks are what is kept of both streams.
+	chunks [2][1][]byte
 }
 
 // Settle makes the settled Process of a run that is over before it is played, without a goroutine: the streams go
@@ -43,8 +45,8 @@ func Settle(cmd *Cmd, run Finished) *Process {
 		r.fail(err)
 	}
 	taps := newTaps(cmd.taps)
-	r.stdout = r.stream(Stdout, &cmd.Output.Stdout, run.Stdout, taps, files[Stdout].file)
-	r.stderr = r.stream(Stderr, &cmd.Output.Stderr, run.Stderr, taps, files[Stderr].file)
+	r.stdout = s.stream(Stdout, &cmd.Output.Stdout, run.Stdout, taps, files[Stdout].file)
+	r.stderr = s.stream(Stderr, &cmd.Output.Stderr, run.Stderr, taps, files[Stderr].file)
 	if r.outcome.natural() && (r.stdout.overflowed || r.stderr.overflowed) {
 		r.outcome = Overflowed
 	}
@@ -73,7 +75,7 @@ func (r *result) fail(cause error) {
 }
 
 // stream passes one stream, whole, through all that the command has for it.
-func (r *result) stream(id StreamID, stream *Stream, data []byte, taps *taps, file *os.File) captured {
+func (r *settledRun) stream(id StreamID, stream *Stream, data []byte, taps *taps, file *os.File) captured {
 	kept := data
 	if shape := newShaper(id, stream); shape != nil {
 		kept = append(slices.Clone(shape.feed(data)), shape.flush()...)
@@ -97,7 +99,7 @@ func (r *result) stream(id StreamID, stream *Stream, data []byte, taps *taps, fi
 	}
 	r.heard[id] = kept
 	var s sink
-	s.init(*stream)
+	s.init(stream, r.chunks[id][:0])
 	s.add(kept)
 	s.total = int64(len(data))
 	return s.finish(id)

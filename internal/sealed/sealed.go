@@ -31,6 +31,10 @@ func Of(list ...string) Strings {
 // Reveal returns a copy of the strings. It is the one way to see them.
 func (s Strings) Reveal() []string { return slices.Clone(s.view()) }
 
+// View returns the strings themselves, for code of this module that reads them at once: they must be neither changed nor
+// handed on.
+func View(s Strings) []string { return s.view() }
+
 // Len reports how many strings there are.
 func (s Strings) Len() int { return len(s.view()) }
 
