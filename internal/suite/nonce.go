@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
@@ -61,5 +62,5 @@ func EndAll(find func() []int) {
 			}
 		}
 		return pids
-	}).WithTimeout(patience).Should(gomega.BeEmpty())
+	}).WithTimeout(time.Minute).Should(gomega.BeEmpty()) // no promise, only waited for
 }
