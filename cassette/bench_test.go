@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/runner"
@@ -112,6 +113,46 @@ func BenchmarkLoad(b *testing.B) {
 			b.StartTimer()
 		}
 	})
+}
+
+// BenchmarkOpenMemory reports what an open player of a cassette of 64 MiB and 10,000 runs keeps, as a share of the file:
+// after its first play, while the rest of the file is checked, and in the end.
+func BenchmarkOpenMemory(b *testing.B) {
+	file, _ := album(10_000, 6000)
+	path, size := filepath.Join(b.TempDir(), "album.cassette"), len(file)
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	file = nil
+	b.Setenv(cassette.EnvMode, "")
+	kept := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	for b.Loop() {
+		before := kept()
+		deck, err := cassette.Open(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := runner.Run(context.Background(), deck, albumCmd(0)); err != nil {
+			b.Fatal(err)
+		}
+		now := kept()
+		b.ReportMetric(float64(now-before)/float64(size), "first-heap/file")
+		for least := now; ; least = now { // until nothing more is let go for a second
+			time.Sleep(time.Second)
+			if now = min(least, kept()); now == least {
+				break
+			}
+		}
+		b.ReportMetric(float64(now-before)/float64(size), "heap/file")
+		if err := deck.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 // costs reports the processor time of an operation beside the time of the clock: on a busy machine the two differ.
