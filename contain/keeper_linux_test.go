@@ -81,27 +81,6 @@ var _ = Describe("a keeper", func() {
 		Expect(parentOf(a.PID())).NotTo(Equal(parentOf(b.PID())), "one tree at a time")
 	})
 
-	onKeepers("is started ahead for the third of three starts at once, and for nobody who comes alone", func(m contain.Mechanism) {
-		keepers := func() (pids []int) { // without the warden, which is one for all
-			for _, pid := range helperProcesses(os.Getpid()) {
-				if args, err := os.ReadFile("/proc/" + itoa(pid) + "/cmdline"); err == nil && !bytes.Contains(args, []byte("\x00warden\x00")) {
-					pids = append(pids, pid)
-				}
-			}
-			return pids
-		}
-		Eventually(keepers).WithTimeout(longEnough).Should(BeEmpty(), "those of earlier groups")
-		g := newGroup(m)
-		start(g, "sleep")
-		Consistently(keepers).WithTimeout(200 * time.Millisecond).Should(HaveLen(1))
-		second := parentOf(start(g, "sleep").PID())
-		Eventually(keepers).WithTimeout(longEnough).Should(HaveLen(3))
-		there := keepers()
-		third := parentOf(start(g, "sleep").PID())
-		Expect(third).NotTo(Equal(second))
-		Expect(there).To(ContainElement(third))
-	})
-
 	onKeepers("serves the next start when one has failed", func(m contain.Mechanism) {
 		g := newGroup(m)
 		var first []int
@@ -120,7 +99,7 @@ var _ = Describe("a keeper", func() {
 		start(g, "sleep")
 		Expect(helperProcesses(os.Getpid())).NotTo(BeEmpty())
 		Expect(g.Close()).To(Succeed())
-		Eventually(helperProcesses).WithArguments(os.Getpid()).WithTimeout(longEnough).Should(BeEmpty())
+		Eventually(helperProcesses).WithArguments(os.Getpid()).WithTimeout(bound).Should(BeEmpty())
 	})
 
 	onKeepers("leaves its child what a child expects: signals, streams, a big argument vector", func(m contain.Mechanism) {
@@ -147,7 +126,7 @@ var _ = Describe("a keeper", func() {
 			Stdin: in, Stdout: out,
 		})
 		Expect(err).NotTo(HaveOccurred())
-		Eventually(c.Exited()).WithTimeout(longEnough).Should(BeClosed())
+		Eventually(c.Exited()).WithTimeout(bound).Should(BeClosed())
 		Expect(statusOf(c).Code).To(Equal(0))
 		Expect(os.ReadFile(out.Name())).To(Equal(big))
 	})
@@ -161,8 +140,8 @@ var _ = Describe("a keeper", func() {
 		if m == contain.Subreaper {
 			Consistently(func() int { return len(r.find()) }).WithTimeout(50*time.Millisecond).Should(Equal(2), "the control")
 		} else {
-			Eventually(r.find).WithTimeout(longEnough).Should(BeEmpty())
-			Eventually(r.Exited()).WithTimeout(longEnough).Should(BeClosed())
+			Eventually(r.find).WithTimeout(bound).Should(BeEmpty())
+			Eventually(r.Exited()).WithTimeout(bound).Should(BeClosed())
 			Expect(statusOf(r.Child).Lost).To(BeTrue())
 		}
 		err = g.Close()
@@ -185,7 +164,7 @@ var _ = Describe("a keeper", func() {
 		r := start(g, "escapees")
 		keeper := parentOf(r.PID())
 		Expect(syscall.Kill(keeper, syscall.SIGSTOP)).To(Succeed())
-		Eventually(stopped).WithArguments(keeper).WithTimeout(longEnough).Should(BeTrue())
+		Eventually(stopped).WithArguments(keeper).WithTimeout(bound).Should(BeTrue())
 		began := time.Now()
 		Expect(g.Close()).To(Succeed())
 		Expect(time.Since(began)).To(BeNumerically("<", contain.KillBound/2))
@@ -225,7 +204,7 @@ var _ = Describe("a keeper", func() {
 			Expect(err).NotTo(HaveOccurred())
 			keeper = parentOf(c.PID())
 			Expect(ahead.Close()).To(Succeed())
-			Eventually(os.ReadFile).WithArguments(out.Name()).WithTimeout(longEnough).Should(ContainSubstring("done"))
+			Eventually(os.ReadFile).WithArguments(out.Name()).WithTimeout(bound).Should(ContainSubstring("done"))
 			return g, &attacker{running: &running{Child: c, find: find}, out: out.Name()}, keeper
 		}
 		onThat := func(resists bool, text string, body func(m contain.Mechanism)) {
@@ -254,7 +233,7 @@ var _ = Describe("a keeper", func() {
 			c, err := g.Start(context.Background(), contain.Spec{Path: "/bin/sh", Argv: contain.Seal(argv...)})
 			Expect(err).NotTo(HaveOccurred())
 			keeper := parentOf(c.PID())
-			Eventually(c.Exited()).WithTimeout(longEnough).Should(BeClosed())
+			Eventually(c.Exited()).WithTimeout(bound).Should(BeClosed())
 			Expect(suite.Alive(keeper)).To(BeTrue())
 			Expect(suite.Alive(outside.PID())).To(BeTrue())
 		})
@@ -288,7 +267,7 @@ var _ = Describe("a keeper", func() {
 
 		onThat(false, "is in reach of signals, and says so", func(m contain.Mechanism) {
 			g, _, keeper := attack(m, "kill -KILL $PPID")
-			Eventually(suite.Alive).WithArguments(keeper).WithTimeout(longEnough).Should(BeFalse(), "the control")
+			Eventually(suite.Alive).WithArguments(keeper).WithTimeout(bound).Should(BeFalse(), "the control")
 			Expect(g.Guarantees().Has(contain.ResistSameUID)).To(BeFalse())
 			Expect(g.Close()).To(MatchError(contain.ErrDrain))
 			Expect(g.Close()).To(Succeed())

@@ -1,14 +1,13 @@
 package contain
 
 import (
-	"slices"
 	"sync"
 	"time"
 )
 
 // keepers are the keepers of one kind that this process has and does not use. A keeper whose tree is verified empty is
-// as good as new, and spares the next start the execution of a program. Who finds none although there was one before has
-// two started, the second for who comes next. An idle one has no goroutine of ours, and does not stay for long.
+// as good as new, and spares the next start the execution of a program. An idle one has no goroutine of ours, and does
+// not stay for long.
 type keepers struct {
 	begin func(program string) (*keeper, error)
 	// program is what they execute, as in [Options.Keeper].
@@ -19,10 +18,6 @@ type keepers struct {
 	timer *time.Timer
 	// used is set by put, and unset by the timer: what nobody came for between two ticks is dismissed.
 	used bool
-	// begun is set when there was one.
-	begun bool
-	// ahead is set while one is being started that nobody waits for.
-	ahead bool
 }
 
 const (
@@ -51,11 +46,6 @@ func (ks *keepers) take() *keeper {
 	ks.mu.Lock()
 	defer ks.mu.Unlock()
 	if len(ks.idle) == 0 {
-		if ks.begun && !ks.ahead {
-			ks.ahead = true
-			go ks.startAhead()
-		}
-		ks.begun = true
 		return nil
 	}
 	k := ks.idle[len(ks.idle)-1]
@@ -63,30 +53,15 @@ func (ks *keepers) take() *keeper {
 	return k
 }
 
-// startAhead starts a keeper for who comes next. If it cannot be had, he will hear why.
-func (ks *keepers) startAhead() {
-	k, err := ks.begin(ks.program)
-	ks.mu.Lock()
-	defer ks.mu.Unlock()
-	ks.ahead = false
-	if err == nil {
-		ks.keep(k, 0) // one that has served before is taken first
-	}
-}
-
 // put gives a keeper back that has no tree.
 func (ks *keepers) put(k *keeper) {
 	ks.mu.Lock()
 	defer ks.mu.Unlock()
-	ks.keep(k, len(ks.idle))
-}
-
-func (ks *keepers) keep(k *keeper, at int) {
 	if len(ks.idle) >= keepersMost {
 		k.end()
 		return
 	}
-	ks.idle = slices.Insert(ks.idle, at, k)
+	ks.idle = append(ks.idle, k)
 	ks.used = true
 	if ks.timer == nil {
 		ks.timer = time.AfterFunc(keeperIdle, ks.tick)
@@ -104,5 +79,5 @@ func (ks *keepers) tick() {
 	for _, k := range ks.idle {
 		k.end()
 	}
-	ks.idle, ks.timer, ks.begun = nil, nil, false
+	ks.idle, ks.timer = nil, nil
 }

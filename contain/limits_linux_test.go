@@ -270,7 +270,7 @@ var _ = Describe("a cap on memory", Label("limits"), func() {
 			Expect(len(left())).To(BeNumerically("<", 2))
 			return
 		}
-		Eventually(left).WithTimeout(longEnough).Should(BeEmpty())
+		Eventually(left).WithTimeout(bound).Should(BeEmpty())
 		Expect(capOf(g, contain.LimitMemory).Events).To(HaveValue(BeNumerically(">", 1)))
 	})
 

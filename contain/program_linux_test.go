@@ -43,7 +43,7 @@ var _ = Describe("another program as keeper", func() {
 		Expect(g.Close()).To(Succeed())
 		Expect(r.find()).To(BeEmpty())
 		Expect(start(newGroup(m), "sleep").PID()).NotTo(BeZero(), "others are held by this one")
-		Eventually(executed).WithTimeout(longEnough).Should(BeFalse())
+		Eventually(executed).WithTimeout(bound).Should(BeFalse())
 	})
 
 	onEvery("is refused when it does not serve, whatever else the host has", func(m contain.Mechanism) {
@@ -80,8 +80,8 @@ var _ = Describe("another program as keeper", func() {
 				Expect(err.Error()).NotTo(ContainSubstring("sesame"))
 			}
 		}
-		Eventually(func() int { return len(helperProcesses(os.Getpid())) }).WithTimeout(longEnough).Should(BeNumerically("<=", len(before)+1))
-		Eventually(ownBases).WithTimeout(longEnough).Should(BeEmpty())
+		Eventually(func() int { return len(helperProcesses(os.Getpid())) }).WithTimeout(bound).Should(BeNumerically("<=", len(before)+1))
+		Eventually(ownBases).WithTimeout(bound).Should(BeEmpty())
 	})
 
 	It("is waited for with patience, but not for ever", func() {

@@ -25,7 +25,7 @@ func holdings() (n int) {
 
 var _ = Describe("a crowd", Label("crowd"), func() {
 	onEvery("of two hundred groups at once comes and goes, and leaves nothing", func(m contain.Mechanism) {
-		const many = 200 / raceSlowness // their helpers are this program
+		const many = 200
 		Eventually(func() []int { return helperProcesses(os.Getpid()) }).WithTimeout(bound).Should(BeEmpty())
 		before := holdings()
 		var wg sync.WaitGroup

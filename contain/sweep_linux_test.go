@@ -102,7 +102,7 @@ func within(dir string) *syscall.SysProcAttr {
 // dieWithWarden kills the helper, and before it what would clean up behind it.
 func (h *helper) dieWithWarden() {
 	GinkgoHelper()
-	Eventually(helperProcesses).WithArguments(h.cmd.Process.Pid).WithTimeout(longEnough).Should(HaveLen(1))
+	Eventually(helperProcesses).WithArguments(h.cmd.Process.Pid).WithTimeout(bound).Should(HaveLen(1))
 	killAll(helperProcesses(h.cmd.Process.Pid))
 	h.die()
 }
@@ -155,7 +155,7 @@ var _ = Describe("what a dead owner leaves", func() {
 			dirs, err := filepath.Glob(v1 + "/boombox-*")
 			Expect(err).NotTo(HaveOccurred())
 			Expect(dirs).To(HaveLen(1))
-			Eventually(helperProcesses).WithArguments(h.cmd.Process.Pid).WithTimeout(longEnough).Should(HaveLen(1))
+			Eventually(helperProcesses).WithArguments(h.cmd.Process.Pid).WithTimeout(bound).Should(HaveLen(1))
 			return h, dirs[0], find
 		}
 
@@ -164,8 +164,8 @@ var _ = Describe("what a dead owner leaves", func() {
 		It("is removed by the warden, with the tree", func() {
 			h, dir, find := owner(specV1(), within(specCgroup()))
 			h.die()
-			Eventually(find).WithTimeout(longEnough).Should(BeEmpty())
-			Eventually(dir).WithTimeout(longEnough).ShouldNot(BeADirectory())
+			Eventually(find).WithTimeout(bound).Should(BeEmpty())
+			Eventually(dir).WithTimeout(bound).ShouldNot(BeADirectory())
 		})
 
 		It("is removed by the next process that makes a group, with caps or without", func() {

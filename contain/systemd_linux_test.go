@@ -239,7 +239,7 @@ var _ = Describe("a scope of systemd", Label("limits"), func() {
 			_, err = startSmall(g)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(g.Close()).To(Succeed())
-			Eventually(scopes).WithTimeout(longEnough).Should(BeEmpty())
+			Eventually(scopes).WithTimeout(bound).Should(BeEmpty())
 		})
 
 		It("is not needed in a slice of our own: systemd takes nothing back there with the units that come and go", func() {
@@ -295,7 +295,7 @@ var _ = Describe("a scope of systemd", Label("limits"), func() {
 			Eventually(scopes).WithTimeout(longEnough).Should(HaveLen(1))
 			Expect(suite.Alive(calm.PID())).To(BeTrue())
 			Expect(other.Close()).To(Succeed())
-			Eventually(scopes).WithTimeout(longEnough).Should(BeEmpty())
+			Eventually(scopes).WithTimeout(bound).Should(BeEmpty())
 		})
 	})
 })

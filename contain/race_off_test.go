@@ -1,5 +1,0 @@
-//go:build !race
-
-package contain_test
-
-const raceSlowness = 1
