@@ -14,6 +14,7 @@ import (
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -31,7 +32,7 @@ func group(m contain.Mechanism) *contain.Group {
 	}
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(g.Close()).To(Succeed()) })
-	Expect(g.Mechanism()).To(Equal(m))
+	Expect(g).To(BeContainedBy(m))
 	return g
 }
 

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/boombox-go/boombox/fixtures"
-	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 // The negative controls of everything that this suite says about containers: each child is started with nothing to hold
@@ -28,7 +28,7 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 		GinkgoHelper()
 		Expect(left).NotTo(BeEmpty())
 		w.killGroup()
-		Expect(w.left()).To(ConsistOf(left))
+		Expect(w.leftIDs()).To(ConsistOf(left))
 	}
 	escapes := func(w *wild) {
 		GinkgoHelper()
@@ -38,7 +38,7 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 	dies := func(w *wild) {
 		GinkgoHelper()
 		w.killGroup()
-		Eventually(w.left).WithTimeout(longEnough).Should(BeEmpty())
+		Eventually(w.left).WithTimeout(longEnough).ShouldNot(HaveSurvivors())
 	}
 	// scratchArgument stands for a directory of the spec's.
 	const scratchArgument = "SCRATCH"
@@ -63,16 +63,16 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 
 		Entry("setsid: lives on in another session", "setsid", nil, func(w *wild) {
 			escapes(w)
-			Expect(session(w.left()[0])).To(Equal(w.left()[0]))
+			Expect(session(w.leftIDs()[0])).To(Equal(w.leftIDs()[0]))
 		}),
 		Entry("setsid leave: exits 0 and leaves the child", "setsid", []string{"leave"}, func(w *wild) {
 			left := w.ready()
 			Expect(w.wait()).To(BeZero())
-			Expect(w.left()).To(Equal(left))
+			Expect(w.leftIDs()).To(Equal(left))
 		}),
 		Entry("setpgid: lives on in our session", "setpgid", nil, func(w *wild) {
 			escapes(w)
-			Expect(session(w.left()[0])).To(Equal(session(os.Getpid())))
+			Expect(session(w.leftIDs()[0])).To(Equal(session(os.Getpid())))
 		}),
 		Entry("doublefork: has lost its parent, and a process group still gets it", "doublefork", nil, func(w *wild) {
 			left := w.ready()
@@ -82,18 +82,18 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 		Entry("daemonise: the leader is gone, the daemon holds no stream", "daemonise", nil, func(w *wild) {
 			left := w.ready()
 			Expect(w.wait()).To(BeZero())
-			Expect(w.left()).To(Equal(left))
+			Expect(w.leftIDs()).To(Equal(left))
 			Expect(io.ReadAll(w.stdout)).To(BeEmpty(), "end of file although the daemon lives")
 			Expect(session(left[0])).NotTo(Equal(session(os.Getpid())))
 		}),
 		Entry("escapees: three of them", "escapees", nil, func(w *wild) {
 			escapes(w)
-			Expect(w.left()).To(HaveLen(3))
+			Expect(w.left()).To(HaveMembers(3))
 		}),
 		Entry("pipeholder: the child is gone, its output is not over", "pipeholder", nil, func(w *wild) {
 			left := w.ready()
 			Expect(w.wait()).To(BeZero())
-			Expect(w.left()).To(Equal(left))
+			Expect(w.leftIDs()).To(Equal(left))
 			Expect(w.stdout.SetReadDeadline(time.Now())).To(Succeed())
 			_, err := w.stdout.Read(make([]byte, 1))
 			Expect(err).To(MatchError(os.ErrDeadlineExceeded))
@@ -117,7 +117,7 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 			w.ready()
 			Expect(w.cmd.Process.Signal(syscall.SIGTERM)).To(Succeed())
 			escapes(w)
-			Expect(w.left()).To(HaveLen(4))
+			Expect(w.left()).To(HaveMembers(4))
 		}),
 		Entry("stopper: both are stopped, and SIGTERM waits", "stopper", nil, func(w *wild) {
 			left := w.ready()
@@ -130,7 +130,7 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 		Entry("stopper: its kernel timer reaches it although it is stopped", "stopper", []string{"life=1s"}, func(w *wild) {
 			w.ready()
 			Expect(w.wait()).To(Equal(-1))
-			Eventually(w.left).WithTimeout(longEnough).Should(BeEmpty())
+			Eventually(w.left).WithTimeout(longEnough).ShouldNot(HaveSurvivors())
 		}),
 		Entry("forkbomb: as many escapees as its cap", "forkbomb", []string{"12"}, func(w *wild) {
 			w.ready()
@@ -138,14 +138,14 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 			// Others than the one that spent the last token may still be about to start theirs.
 			Eventually(w.leaders).WithTimeout(longEnough).Should(HaveLen(12), "out of the group")
 			w.killGroup()
-			Eventually(w.left).WithTimeout(longEnough).Should(HaveLen(12))
+			Eventually(w.left).WithTimeout(longEnough).Should(HaveMembers(12))
 		}),
 		Entry("hopper: each chain runs on and ends by itself", "hopper", []string{"3", "6"}, func(w *wild) {
 			started := w.ready()
 			Expect(started).To(HaveLen(3))
 			w.killGroup()
 			Eventually(func() (atTheEnd int) {
-				for _, pid := range w.left() {
+				for _, pid := range w.leftIDs() {
 					argv, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 					if strings.HasSuffix(string(argv), "\x000\x00") && slices.Contains(started, session(pid)) {
 						atTheEnd++
@@ -153,13 +153,13 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 				}
 				return atTheEnd
 			}).WithTimeout(longEnough).WithPolling(50 * time.Millisecond).Should(Equal(3))
-			Eventually(w.left).WithTimeout(longEnough).Should(HaveLen(3))
+			Eventually(w.left).WithTimeout(longEnough).Should(HaveMembers(3))
 		}),
 		Entry("cloneparent: is our own child, and we never started it", "cloneparent", nil, func(w *wild) {
 			left := w.ready()
 			Expect(status(left[0], "PPid")).To(Equal(strconv.Itoa(os.Getpid())))
 			w.killGroup()
-			Expect(w.left()).To(Equal(left))
+			Expect(w.leftIDs()).To(Equal(left))
 		}),
 		Entry("pidns: is process 1 of its namespace", "pidns", nil, func(w *wild) {
 			left := w.ready()
@@ -212,7 +212,7 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 			left := w.ready()
 			mustSee(left)
 			w.killGroup()
-			Expect(w.left()).To(Equal(left))
+			Expect(w.leftIDs()).To(Equal(left))
 			Expect(status(left[0], "Uid")).To(HavePrefix("65534"))
 		}),
 		Entry("subcgroup: is below our cgroup", "subcgroup", nil, func(w *wild) {
@@ -254,7 +254,7 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 			w.ready()
 			Expect(io.ReadAll(w.lines)).To(BeEmpty())
 			Expect(io.ReadAll(w.stderr)).To(BeEmpty())
-			Expect(suite.Alive(w.pid())).To(BeTrue())
+			Expect(w.pid()).To(BeRunning())
 			dies(w)
 		}),
 		Entry("listener: accepts where it is told to", "listener", []string{"tcp:127.0.0.1:0"}, func(w *wild) {
@@ -320,7 +320,7 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 		w.start()
 		left := w.ready()
 		Expect(os.ReadFile(filepath.Join(dir, "cgroup.procs"))).To(BeEquivalentTo(fmt.Sprintln(w.pid())))
-		Expect(suite.Alive(left[0])).To(BeTrue())
+		Expect(left[0]).To(BeRunning())
 	})
 
 	It("outsider: what a stranger was given he keeps, and what he starts for it is no descendant", func() {
@@ -329,7 +329,7 @@ var _ = Describe("a child that nothing holds", Label("live"), func() {
 		w.start()
 		w.ready()
 		w.killGroup()
-		Expect(w.left()).To(BeEmpty())
+		Expect(w.left()).NotTo(HaveSurvivors())
 		Expect(w.stdout.SetReadDeadline(time.Now())).To(Succeed())
 		_, err := w.lines.ReadByte()
 		Expect(err).To(MatchError(os.ErrDeadlineExceeded), "its output is not over")

@@ -41,13 +41,12 @@ var _ = Describe("the end of a run", Label("live", "escape"), func() {
 				b := prepareBoxed("escapees")
 				b.start(ctx, runner.Contained{Group: g})
 				Expect(b.ready()).To(HaveLen(3))
-				Expect(b.left()).To(HaveLen(4), "the escapees and the child")
+				Expect(b.left()).To(HaveMembers(4), "the escapees and the child")
 				e.end(b, g)
 				res := b.settle()
-				Expect(b.left()).To(BeEmpty())
+				Expect(b.left()).NotTo(HaveSurvivors())
 				Expect(res).To(HaveOutcome(e.want))
-				Expect(res.Teardown().Verified).To(BeTrue())
-				Expect(res.Teardown().Survivors).To(BeEmpty())
+				Expect(res).To(HaveReapedTree())
 			})
 		}
 	}
@@ -67,7 +66,7 @@ var _ = Describe("the end of a run", Label("live", "escape"), func() {
 		b.start(ctx, runner.Contained{Group: g})
 		Expect(b.ready()).To(HaveLen(3))
 		res := b.settle()
-		Expect(b.left()).To(BeEmpty())
+		Expect(b.left()).NotTo(HaveSurvivors())
 		Expect(res).To(HaveTimedOut())
 		Expect(res.SettledAfter()).To(BeNumerically(">=", patience))
 		Expect(res.SettledAfter()).To(BeNumerically("<", patience+time.Second))
@@ -85,7 +84,7 @@ var _ = Describe("the end of a run", Label("live", "escape"), func() {
 		}()
 		_, err := runner.Run(runCtx, runner.Contained{Group: g}, b.cmd)
 		Expect(err).To(MatchError(runner.ErrCancelled))
-		Expect(b.left()).To(BeEmpty())
+		Expect(b.left()).NotTo(HaveSurvivors())
 	})
 
 	for _, mechanism := range rungs {
@@ -110,7 +109,7 @@ var _ = Describe("the end of a run", Label("live", "escape"), func() {
 		res, err := runner.Run(ctx, runner.Contained{Group: g}, cmd)
 		took := time.Since(began)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(w.nonce()).To(BeEmpty())
+		Expect(w.nonce()).NotTo(HaveSurvivors())
 		Expect(res).To(HaveTimedOut())
 		Expect(took).To(BeNumerically("<", 1200*time.Millisecond))
 		AddReportEntry("200 ms timeout of a shell with a background session returned after", took.String())

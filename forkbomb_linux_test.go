@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/contain"
+	. "github.com/boombox-go/boombox/matchers"
 	"github.com/boombox-go/boombox/runner"
 )
 
@@ -33,7 +34,7 @@ var _ = Describe("a tree that forks while it is killed", Label("live", "escape")
 				return
 			}
 			Expect(err).NotTo(HaveOccurred())
-			Expect(b.left()).To(BeEmpty())
+			Expect(b.left()).NotTo(HaveSurvivors())
 			AddReportEntry("fork bomb killed and drained in", took.String(), ReportEntryVisibilityFailureOrVerbose)
 			Expect(took).To(BeNumerically("<", contain.KillBound))
 		}, NodeTimeout(3*longEnough))
@@ -47,9 +48,9 @@ var _ = Describe("a tree that forks while it is killed", Label("live", "escape")
 			b.ready()
 			Eventually(b.out.line(1)).WithTimeout(longEnough).Should(BeClosed())
 			Expect(b.out.text(1)).To(Equal("spent"))
-			Eventually(b.left).WithTimeout(longEnough).Should(HaveLen(1 + 60))
+			Eventually(b.left).WithTimeout(longEnough).Should(HaveMembers(1 + 60))
 			Expect(b.p.Close()).To(Succeed())
-			Expect(b.left()).To(BeEmpty())
+			Expect(b.left()).NotTo(HaveSurvivors())
 		}, NodeTimeout(3*longEnough))
 	}
 
@@ -59,7 +60,7 @@ var _ = Describe("a tree that forks while it is killed", Label("live", "escape")
 		b.ready()
 		Eventually(b.leaders).WithTimeout(longEnough).Should(HaveLen(12), "out of the group")
 		Expect(b.p.Close()).To(Succeed())
-		Expect(b.left()).To(HaveLen(12))
+		Expect(b.left()).To(HaveMembers(12))
 	}, NodeTimeout(3*longEnough))
 
 	for mechanism, becomes := range escapes {
@@ -70,7 +71,7 @@ var _ = Describe("a tree that forks while it is killed", Label("live", "escape")
 			Expect(b.ready()).To(HaveLen(20))
 			Expect(b.p.Close()).To(Succeed())
 			if becomes == dies {
-				Expect(b.left()).To(BeEmpty())
+				Expect(b.left()).NotTo(HaveSurvivors())
 			} else {
 				Expect(b.held()).To(BeTrue())
 			}

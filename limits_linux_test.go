@@ -29,7 +29,7 @@ var _ = Describe("a cap", Label("live", "limits"), func() {
 		Expect(err.(*contain.LimitError).Kind).To(Equal(kind))
 		Expect(err).To(MatchError(contain.ErrUnsupported))
 		Expect(b.out.held.Len()).To(BeZero())
-		Expect(b.left()).To(BeEmpty())
+		Expect(b.left()).NotTo(HaveSurvivors())
 	},
 		Entry("memory", contain.Limits{Memory: 64 << 20}, contain.LimitMemory),
 		Entry("processes", contain.Limits{Processes: 8}, contain.LimitProcesses),
@@ -42,7 +42,7 @@ var _ = Describe("a cap", Label("live", "limits"), func() {
 		_, err := runner.Run(ctx, runner.Contained{}, b.cmd)
 		Expect(err).To(HaveOccurred())
 		Expect(err).NotTo(MatchError(contain.ErrUnsupported))
-		Expect(b.left()).To(BeEmpty())
+		Expect(b.left()).NotTo(HaveSurvivors())
 	})
 
 	const patience = 10 * time.Second
@@ -73,7 +73,7 @@ var _ = Describe("a cap", Label("live", "limits"), func() {
 		b.cmd.Timeout = timeout
 		res, err := runner.Run(ctx, runner.Contained{}, b.cmd)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(b.left()).To(BeEmpty())
+		Expect(b.left()).NotTo(HaveSurvivors())
 		counted(res)
 		return res
 	}
@@ -89,7 +89,7 @@ var _ = Describe("a cap", Label("live", "limits"), func() {
 		Expect(b.p.Kill()).To(Succeed())
 		res := b.settle()
 		Expect(time.Since(began)).To(BeNumerically("<", 2*time.Second), "everything is gone")
-		Expect(b.left()).To(BeEmpty())
+		Expect(b.left()).NotTo(HaveSurvivors())
 		counted(res)
 		return res
 	}

@@ -166,7 +166,7 @@ var _ = Describe("an attack on the parent", Label("live", "escape"), func() {
 			}).WithTimeout(ownerPatience).WithPolling(5 * time.Millisecond).Should(HavePrefix("Z"))
 			if f == lives {
 				// Before it is waited for, which who traces it may hold up for as long as he lives.
-				Expect(w.left()).NotTo(BeEmpty())
+				Expect(w.left()).To(HaveSurvivors())
 				w.witness.hunt()
 			}
 			switch code := w.wait(); f {
@@ -209,7 +209,7 @@ var _ = Describe("the death of the owner by SIGKILL", Label("live", "ownerdeath"
 			if f == dies {
 				AddReportEntry("nothing left after", w.emptied().String(), ReportEntryVisibilityFailureOrVerbose)
 			} else {
-				Expect(w.left()).NotTo(BeEmpty())
+				Expect(w.left()).To(HaveSurvivors())
 			}
 			if r.after != nil {
 				w.hunt()
@@ -267,7 +267,7 @@ var _ = Describe("boombox run, when it is killed by SIGKILL", Label("live", "own
 			w.start()
 			if round%3 == 0 { // when all is there
 				w.ready()
-				Expect(w.nonce()).To(HaveLen(5), "boombox, the child and its three escapees")
+				Expect(w.nonce()).To(HaveMembers(5), "boombox, the child and its three escapees")
 				usual = max(usual, time.Since(began))
 			} else { // at any instant before that, and a little after: none is awaited
 				time.Sleep(time.Duration(random.Int64N(int64(usual) * 5 / 4)))
@@ -290,7 +290,7 @@ var _ = Describe("boombox run, when it is killed by SIGKILL", Label("live", "own
 		w.ready()
 		Expect(w.cmd.Process.Kill()).To(Succeed())
 		w.wait()
-		Expect(w.left()).To(HaveLen(4))
+		Expect(w.left()).To(HaveMembers(4))
 	})
 })
 
@@ -325,7 +325,7 @@ var _ = Describe("the thread that started a child", Label("live"), func() {
 			b := prepareBoxed("graceful", "7")
 			onDyingThread(func() { b.start(ctx, runner.Contained{Group: g}) })
 			b.ready()
-			Expect(b.left()).To(HaveLen(1))
+			Expect(b.left()).To(HaveMembers(1))
 			Expect(b.p.Signal(syscall.SIGTERM)).To(Succeed())
 			Expect(b.settle()).To(HaveExited(7))
 		})

@@ -19,6 +19,7 @@ import (
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/internal/require"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 // untrusted is the command itself, boombox run --untrusted, with a fixture child that it knows nothing of.
@@ -106,9 +107,9 @@ func capOn(pid int, controller string) (text, dir string) {
 }
 
 // tasksOf counts the tasks of processes.
-func tasksOf(pids []int) (n int) {
-	for _, pid := range pids {
-		entries, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+func tasksOf(members []contain.Member) (n int) {
+	for _, m := range members {
+		entries, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", m.PID))
 		n += len(entries)
 	}
 	return n
@@ -140,7 +141,7 @@ var _ = Describe("boombox run --untrusted", Label("live", "limits", "forkbomb"),
 		r := u.told()
 		Expect(r.Outcome).To(Equal("start_failed"))
 		Expect(r.Mechanism).To(BeNil())
-		Expect(u.left()).To(BeEmpty())
+		Expect(u.left()).NotTo(HaveSurvivors())
 	}
 
 	// Fewer than the 64 that it allows: each task of the bomb asks for more every millisecond, which a small machine takes hard.
@@ -162,9 +163,9 @@ var _ = Describe("boombox run --untrusted", Label("live", "limits", "forkbomb"),
 		}
 		Expect(peak).To(BeNumerically("<=", most))
 
-		memory, _ := capOn(members[0], "memory")
-		cpu, _ := capOn(members[0], "cpu")
-		pids, dir := capOn(members[0], "pids")
+		memory, _ := capOn(members[0].PID, "memory")
+		cpu, _ := capOn(members[0].PID, "cpu")
+		pids, dir := capOn(members[0].PID, "pids")
 		Expect([]string{memory, cpu, pids}).To(Equal([]string{strconv.Itoa(untrustedMemory), "100000 100000", strconv.Itoa(most)}))
 		events, err := os.ReadFile(filepath.Join(dir, "pids.events"))
 		Expect(err).NotTo(HaveOccurred())
@@ -172,7 +173,7 @@ var _ = Describe("boombox run --untrusted", Label("live", "limits", "forkbomb"),
 
 		Expect(u.cmd.Process.Signal(syscall.SIGTERM)).To(Succeed())
 		Expect(u.wait()).To(Equal(128 + 15))
-		Expect(u.left()).To(BeEmpty())
+		Expect(u.left()).NotTo(HaveSurvivors())
 		Expect(dir).NotTo(BeADirectory())
 		r := u.told()
 		Expect(r.Guarantees).To(ContainElements(untrustedNeeds.Names()))
@@ -205,7 +206,7 @@ var _ = Describe("boombox run --untrusted", Label("live", "limits", "forkbomb"),
 		Expect(r.Limits[0].Max).To(BeEquivalentTo(16 << 20))
 		Expect(r.Limits[0].Tripped).To(Equal("yes"))
 		Expect(r.Limits[0].Events).To(HaveValue(BeNumerically(">", 0)))
-		Expect(u.left()).To(BeEmpty())
+		Expect(u.left()).NotTo(HaveSurvivors())
 	})
 
 	It("starts the program where it does not refuse, and nothing where it does", func() {
@@ -230,9 +231,9 @@ var _ = Describe("boombox run --untrusted", Label("live", "limits", "forkbomb"),
 		w.cmd = exec.Command(box, append([]string{"run", "--env", w.env, "--"}, w.cmd.Args...)...)
 		w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		w.start()
-		Eventually(w.nonce).WithTimeout(2 * time.Minute).Should(HaveLen(1 + 60))
+		Eventually(w.nonce).WithTimeout(2 * time.Minute).Should(HaveMembers(1 + 60))
 		Expect(w.cmd.Process.Signal(syscall.SIGTERM)).To(Succeed())
 		Expect(w.wait()).To(Equal(128 + 15))
-		Expect(w.left()).To(BeEmpty())
+		Expect(w.left()).NotTo(HaveSurvivors())
 	})
 })

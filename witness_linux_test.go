@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 	"golang.org/x/sys/unix"
 
+	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/internal/suite"
 )
 
@@ -31,7 +32,7 @@ type witness struct {
 	fifo  int
 	path  string
 	env   string
-	nonce func() []int
+	nonce func() []contain.Member
 }
 
 func newWitness() *witness {
@@ -63,24 +64,34 @@ func (w *witness) held() bool {
 }
 
 // left is what both witnesses see, and they must agree: the processes that carry the nonce.
-func (w *witness) left() []int {
-	var pids []int
+func (w *witness) left() []contain.Member {
+	var members []contain.Member
 	// A process between fork and exec, or between its last breath and its burial, may show to one of them alone.
 	for end := time.Now().Add(longEnough); time.Now().Before(end); {
-		pids = w.nonce()
-		if w.held() == (len(pids) > 0) {
-			return pids
+		members = w.nonce()
+		if w.held() == (len(members) > 0) {
+			return members
 		}
 		time.Sleep(5 * time.Millisecond) // the pace of looking: neither moment is told
 	}
-	Fail(fmt.Sprintf("the witnesses disagree: tether held %t, nonce seen in %v", w.held(), pids))
+	Fail(fmt.Sprintf("the witnesses disagree: tether held %t, nonce seen in %v", w.held(), idsOf(members)))
 	return nil
+}
+
+// leftIDs are the process ids of who is left.
+func (w *witness) leftIDs() []int { return idsOf(w.left()) }
+
+func idsOf(members []contain.Member) (pids []int) {
+	for _, m := range members {
+		pids = append(pids, m.PID)
+	}
+	return pids
 }
 
 // leaders are those who are left and lead a session. A process that is to have one has it a moment after it is there.
 func (w *witness) leaders() []int {
 	GinkgoHelper()
-	return slices.DeleteFunc(w.left(), func(pid int) bool {
+	return slices.DeleteFunc(w.leftIDs(), func(pid int) bool {
 		sid, err := unix.Getsid(pid)
 		return err != nil || sid != pid
 	})
@@ -90,13 +101,13 @@ func (w *witness) leaders() []int {
 func (w *witness) hunt() {
 	GinkgoHelper()
 	Eventually(func() bool {
-		pids := w.nonce()
-		for _, pid := range pids {
+		members := w.nonce()
+		for _, pid := range idsOf(members) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 			bury(pid)
 		}
 		// One look at /proc may miss a chain that forks and exits: the tether does not.
-		return len(pids) == 0 && !w.held()
+		return len(members) == 0 && !w.held()
 	}).WithTimeout(longEnough).Should(BeTrue())
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 // stray is a fixture child that no group has started.
@@ -164,12 +165,12 @@ var _ = Describe("Adopt", func() {
 		Expect(g.Close()).To(Succeed())
 		Eventually(c.Exited()).WithTimeout(bound).Should(BeClosed())
 		Expect(statusOf(c).Lost).To(BeTrue(), "it is its parent's to wait for")
-		Expect(suite.Alive(child)).To(BeFalse())
+		Expect(child).NotTo(BeRunning())
 		if moves(m) {
-			Expect(s.find()).To(BeEmpty())
+			Expect(s.find()).NotTo(HaveSurvivors())
 			Expect(ownBases()).To(BeEmpty())
 		} else {
-			Expect(s.find()).To(ConsistOf(orphan), "the control: an orphan is lost to who only follows")
+			Expect(pidsOf(s.find())).To(ConsistOf(orphan), "the control: an orphan is lost to who only follows")
 		}
 		var exit *exec.ExitError
 		Expect(errors.As(s.cmd.Wait(), &exit)).To(BeTrue(), "its parent still reaps it")
@@ -187,7 +188,7 @@ var _ = Describe("Adopt", func() {
 		report, err := c.Stop(ctx, bound)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(report).To(And(HaveField("Before", 2), HaveField("Drained", true), HaveField("Escalated", false)))
-		Expect(s.find()).To(BeEmpty())
+		Expect(s.find()).NotTo(HaveSurvivors())
 		Expect(c.Close()).To(Succeed())
 		Expect(c.Close()).To(Succeed())
 		start(g, "sleep")
@@ -239,9 +240,9 @@ var _ = Describe("Adopt", func() {
 			_, err := g.Adopt(2, 0)
 			Expect(err).To(HaveField("Reason", contain.AdoptSystem))
 		}
-		Expect(suite.Alive(s.pid)).To(BeTrue())
+		Expect(s.pid).To(BeRunning())
 		Expect(g.Close()).To(Succeed())
-		Expect(suite.Alive(s.pid)).To(BeTrue(), "who was not adopted is not killed")
+		Expect(s.pid).To(BeRunning(), "who was not adopted is not killed")
 		_, err = g.Adopt(s.pid, 0)
 		Expect(err).To(MatchError(contain.ErrClosed))
 	})
@@ -274,7 +275,7 @@ var _ = Describe("Adopt", func() {
 		Expect(err).To(And(HaveField("Operation", "adopt"), HaveField("Missing", require), HaveField("Asked", m)))
 		Expect(readFile("/proc/" + itoa(s.pid) + "/cgroup")).To(Equal(before))
 		Expect(g.Close()).To(Succeed())
-		Expect(suite.Alive(s.pid)).To(BeTrue())
+		Expect(s.pid).To(BeRunning())
 	})
 
 	It("refuses what is somebody else's, with the system's reason", func() {
@@ -286,7 +287,7 @@ var _ = Describe("Adopt", func() {
 		lines := asNobody("stranger", dir, "BOOMBOX_SPEC_PID="+itoa(s.pid)).rest()
 		Expect(lines).NotTo(BeEmpty())
 		Expect(lines).To(HaveEach("true true <nil>"))
-		Expect(suite.Alive(s.pid)).To(BeTrue())
+		Expect(s.pid).To(BeRunning())
 	})
 
 	It("puts back what it has moved when a descendant cannot be moved", func() {
@@ -312,10 +313,11 @@ var _ = Describe("Adopt", func() {
 		enter(outside)
 		Expect(adopt()).To(Equal([]string{"true false <nil>"}))
 		Expect(readFile("/proc/" + itoa(s.pid) + "/cgroup")).To(Equal(before))
-		Expect(suite.Alive(s.pid) && suite.Alive(s.left[0])).To(BeTrue())
+		Expect(s.pid).To(BeRunning())
+		Expect(s.left[0]).To(BeRunning())
 		enter(dir)
 		Expect(adopt()).To(Equal([]string{"false false <nil>"}), "the control: it is adopted, and dies")
-		Expect(s.find()).To(BeEmpty())
+		Expect(s.find()).NotTo(HaveSurvivors())
 	})
 
 	It("makes caps hold for what was adopted", func() {
@@ -329,10 +331,7 @@ var _ = Describe("Adopt", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(c.Guarantees().Has(contain.CapProcesses)).To(BeTrue())
 		Expect(s.word.WriteString("go\n")).To(Equal(3))
-		Eventually(func() contain.Tripped {
-			limit, _ := g.Evidence().Of(contain.LimitProcesses)
-			return limit.Tripped
-		}).WithTimeout(bound).Should(Equal(contain.HasTripped), "a fork was refused")
+		Eventually(g).WithTimeout(bound).Should(HaveHitLimit(contain.LimitProcesses), "a fork was refused")
 	})
 
 	It("lets nobody among caps be spared by the kernel's memory killer, and elsewhere leaves it as it is", func() {
@@ -382,9 +381,9 @@ var _ = Describe("Adopt", func() {
 			DeferCleanup(reap, find)
 			owner := startHelper("adoptive", nil, nonce, "BOOMBOX_SPEC_MECHANISM="+string(m))
 			Expect(strings.TrimSpace(owner.line())).To(Equal("adopted"))
-			Expect(find()).To(HaveLen(3), "the owner, its child, and the child's in another session")
+			Expect(find()).To(HaveMembers(3), "the owner, its child, and the child's in another session")
 			owner.die()
-			Eventually(find).WithTimeout(deathBound).Should(BeEmpty())
+			Eventually(find).WithTimeout(deathBound).ShouldNot(HaveSurvivors())
 		}
 	})
 })

@@ -16,6 +16,7 @@ import (
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 // blockedStart begins a start in a group whose cgroup is frozen, and returns when it blocks. A child that is cloned into
@@ -91,7 +92,7 @@ var _ = Describe("a start that blocks", func() {
 			"cancelled: context canceled", "members: 0 <nil>", "closed: <nil>",
 			"meanwhile: 5 <nil> <nil>", "closed: <nil>", "start: contain: group is closed",
 		}))
-		Expect(find()).To(BeEmpty())
+		Expect(find()).NotTo(HaveSurvivors())
 	})
 })
 
@@ -143,6 +144,6 @@ var _ = Describe("the first process", func() {
 		r := start(g, "doublefork", "leave")
 		Expect(syscall.Wait4(r.PID(), nil, 0, nil)).To(Equal(r.PID()))
 		Expect(r.Close()).To(Succeed())
-		Expect(r.find()).To(BeEmpty())
+		Expect(r.find()).NotTo(HaveSurvivors())
 	})
 })

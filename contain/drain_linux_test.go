@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/contain"
-	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 // deepFreeze makes a process deaf to every signal, as one is that sleeps uninterruptibly, until it is thawed: the
@@ -61,12 +61,12 @@ var _ = Describe("a member that cannot be killed", func() {
 		Expect(drain.Survivors[0].WaitChannel).To(Equal(wait))
 		Expect(err.Error()).To(ContainSubstring(" (D"))
 		Expect(err.Error()).To(ContainSubstring(wait))
-		Expect(easy.find()).To(BeEmpty(), "the others are not spared for it")
-		Expect(suite.Alive(r.PID())).To(BeFalse())
+		Expect(easy.find()).NotTo(HaveSurvivors(), "the others are not spared for it")
+		Expect(r.PID()).NotTo(BeRunning())
 
 		thaw()
 		Expect(g.Close()).To(Succeed())
-		Expect(r.find()).To(BeEmpty())
+		Expect(r.find()).NotTo(HaveSurvivors())
 	})
 
 	onEvery("may be the first process itself", func(m contain.Mechanism) {

@@ -11,7 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/contain"
-	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 // escapes are the fixture children that leave processes behind, and which of them a process group loses.
@@ -59,9 +59,9 @@ var _ = Describe("a tree", Label("escape"), func() {
 				Expect(pidsOf(members)).To(ContainElement(r.PID()))
 
 				Expect(g.Close()).To(Succeed())
-				Expect(r.find()).To(BeEmpty())
+				Expect(r.find()).NotTo(HaveSurvivors())
 				for _, pid := range r.left {
-					Expect(suite.Alive(pid)).To(BeFalse())
+					Expect(pid).NotTo(BeRunning())
 				}
 				rest, err := io.ReadAll(r.output)
 				Expect(err).NotTo(HaveOccurred(), "nobody holds the output any more")
@@ -73,15 +73,15 @@ var _ = Describe("a tree", Label("escape"), func() {
 					g := newGroup(contain.ProcessGroup)
 					r := start(g, e.child, e.args...)
 					Expect(g.Close()).To(Succeed())
-					Expect(suite.Alive(r.PID())).To(BeFalse())
-					Expect(r.find()).To(ContainElements(r.left), "the control must escape")
+					Expect(r.PID()).NotTo(BeRunning())
+					Expect(pidsOf(r.find())).To(ContainElements(r.left), "the control must escape")
 				})
 			} else {
 				It("dies with its group in a process group", func() {
 					g := newGroup(contain.ProcessGroup)
 					r := start(g, e.child, e.args...)
 					Expect(g.Close()).To(Succeed())
-					Expect(r.find()).To(BeEmpty())
+					Expect(r.find()).NotTo(HaveSurvivors())
 				})
 			}
 
@@ -97,14 +97,14 @@ var _ = Describe("a tree", Label("escape"), func() {
 				if len(left) == 0 {
 					// It leaves nobody, and ignores what it is asked.
 					Expect(cmd.Process.Signal(syscall.SIGTERM)).To(Succeed())
-					Expect(find()).To(ConsistOf(cmd.Process.Pid))
+					Expect(pidsOf(find())).To(ConsistOf(cmd.Process.Pid))
 					left = nil
 				}
 				if !e.exits {
 					Expect(cmd.Process.Kill()).To(Succeed())
 				}
 				_ = cmd.Wait()
-				Expect(find()).To(ConsistOf(left), "the control must outlive its parent")
+				Expect(pidsOf(find())).To(ConsistOf(left), "the control must outlive its parent")
 			})
 		})
 	}
@@ -114,9 +114,9 @@ var _ = Describe("a tree", Label("escape"), func() {
 		g := newGroup(contain.Cgroup2)
 		r := start(g, "climber", "1")
 		Expect(r.Close()).To(Succeed())
-		Expect(r.find()).To(ConsistOf(r.left), "the control must have left its tree")
+		Expect(pidsOf(r.find())).To(ConsistOf(r.left), "the control must have left its tree")
 		Expect(g.Close()).To(Succeed())
-		Expect(r.find()).To(BeEmpty())
+		Expect(r.find()).NotTo(HaveSurvivors())
 	})
 
 	It("may have cgroups of its members' making, frozen ones too", func() {
@@ -128,7 +128,7 @@ var _ = Describe("a tree", Label("escape"), func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(pidsOf(members)).To(ConsistOf(append(r.left, r.PID())), "members are listed below the leaf too")
 			Expect(g.Close()).To(Succeed())
-			Expect(r.find()).To(BeEmpty())
+			Expect(r.find()).NotTo(HaveSurvivors())
 			Expect(ownBases()).To(BeEmpty(), "the member's cgroup is removed with the group")
 		}
 	})
@@ -158,7 +158,7 @@ var _ = Describe("a fork bomb", Label("forkbomb"), func() {
 				return len(members), err
 			}).WithTimeout(bound).Should(BeNumerically(">", 20))
 			Expect(r.Kill()).To(Succeed())
-			Expect(r.find()).To(BeEmpty())
+			Expect(r.find()).NotTo(HaveSurvivors())
 			Expect(r.Close()).To(Succeed())
 		}
 	})

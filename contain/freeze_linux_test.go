@@ -15,6 +15,7 @@ import (
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 // eventsOf are the events of the cgroup v2 that a process is in, found without the code under test.
@@ -125,7 +126,7 @@ var _ = Describe("Freeze", func() {
 		spec, _, find := specOf("sleep")
 		_, err := g.Start(ctx, spec)
 		Expect(err).To(MatchError(contain.ErrFrozen))
-		Expect(find()).To(BeEmpty())
+		Expect(find()).NotTo(HaveSurvivors())
 		Expect(g.Kill()).To(Succeed())
 		_, err = g.Start(ctx, spec)
 		Expect(err).To(MatchError(contain.ErrFrozen), "a kill does not thaw")
@@ -136,7 +137,7 @@ var _ = Describe("Freeze", func() {
 	onFreezers("waits for the starts under way, and forbids the later ones", func(m contain.Mechanism) {
 		g := newGroup(m)
 		const many = 8
-		var finds []func() []int
+		var finds []func() []contain.Member
 		var starts sync.WaitGroup
 		errs := make(chan error, many)
 		under := make(chan struct{}, many)
@@ -159,8 +160,8 @@ var _ = Describe("Freeze", func() {
 			Expect(err).To(Or(BeNil(), MatchError(contain.ErrFrozen)))
 		}
 		for _, find := range finds {
-			for _, pid := range find() {
-				Expect(eventsOf(pid)).To(ContainSubstring("frozen 1"))
+			for _, m := range find() {
+				Expect(eventsOf(m.PID)).To(ContainSubstring("frozen 1"))
 			}
 		}
 	})
@@ -171,12 +172,12 @@ var _ = Describe("Freeze", func() {
 		r := start(g, "escapees")
 		Expect(g.Freeze(ctx)).To(Succeed())
 		Expect(g.Kill()).To(Succeed())
-		Expect(r.find()).To(BeEmpty())
+		Expect(r.find()).NotTo(HaveSurvivors())
 		Expect(g.Thaw()).To(Succeed())
 		r = start(g, "escapees")
 		Expect(g.Freeze(ctx)).To(Succeed())
 		Expect(g.Close()).To(Succeed())
-		Expect(r.find()).To(BeEmpty())
+		Expect(r.find()).NotTo(HaveSurvivors())
 		Expect(g.Freeze(ctx)).To(MatchError(contain.ErrClosed))
 	})
 
@@ -192,7 +193,7 @@ var _ = Describe("Freeze", func() {
 		Expect(report).To(And(
 			HaveField("SignalErr", MatchError(contain.ErrFrozen)), HaveField("Escalated", true), HaveField("Drained", true),
 		))
-		Expect(r.find()).To(BeEmpty())
+		Expect(r.find()).NotTo(HaveSurvivors())
 	})
 
 	onFreezers("gives up when its context ends, and thaws", func(m contain.Mechanism) {
@@ -215,8 +216,8 @@ var _ = Describe("Freeze", func() {
 		DeferCleanup(reap, find)
 		owner := startHelper("frozen", nil, nonce)
 		Expect(owner.line()).To(Equal("frozen"))
-		Expect(find()).To(HaveLen(2), "the owner and its child")
+		Expect(find()).To(HaveMembers(2), "the owner and its child")
 		owner.die()
-		Eventually(find).WithTimeout(deathBound).Should(BeEmpty())
+		Eventually(find).WithTimeout(deathBound).ShouldNot(HaveSurvivors())
 	})
 })

@@ -171,18 +171,18 @@ func readFile(path string) (string, error) {
 
 // outer translates process ids that a child has told us: in a pid namespace, it knows other ones than we do. Only
 // processes that find finds are translated.
-func outer(pids []int, find func() []int) []int {
+func outer(pids []int, find func() []contain.Member) []int {
 	if len(pids) == 0 {
 		return nil
 	}
 	ours := map[int]int{}
-	for _, pid := range find() {
-		text, _ := os.ReadFile("/proc/" + itoa(pid) + "/status")
+	for _, m := range find() {
+		text, _ := os.ReadFile("/proc/" + itoa(m.PID) + "/status")
 		for line := range strings.Lines(string(text)) {
 			if ids, ok := strings.CutPrefix(line, "NSpid:"); ok {
 				words := strings.Fields(ids)
 				inner, _ := strconv.Atoi(words[len(words)-1])
-				ours[inner] = pid
+				ours[inner] = m.PID
 			}
 		}
 	}

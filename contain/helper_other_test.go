@@ -6,4 +6,4 @@ package contain_test
 func runHelper() {}
 
 // outer is needed where there are pid namespaces.
-func outer(pids []int, _ func() []int) []int { return pids }
+func outer(pids []int, _ func() []contain.Member) []int { return pids }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/boombox-go/boombox/contain"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 func init() {
@@ -75,7 +76,7 @@ var _ = Describe("the host", func() {
 		g, err := contain.New(contain.Options{})
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(g.Close)
-		Expect(g.Mechanism()).To(Equal(best.Mechanism))
+		Expect(g).To(BeContainedBy(best.Mechanism))
 		const caps = contain.CapMemory | contain.CapProcesses | contain.CapCPU
 		Eventually(g.Guarantees).WithTimeout(bound).Should(Equal(best.Guarantees&^caps), "of caps it has those that it is asked for")
 		required, err := contain.New(contain.Options{Require: best.Guarantees})
@@ -171,7 +172,7 @@ var _ = Describe("the host", func() {
 			Expect(l.Host().Rungs[0]).To(And(HaveField("Available", false), HaveField("Reason", reason)))
 			g, err := l.New(contain.Options{})
 			Expect(err).NotTo(HaveOccurred())
-			Expect(g.Mechanism()).To(Equal(contain.ProcessGroup))
+			Expect(g).To(BeContainedBy(contain.ProcessGroup))
 			Expect(g.Close()).To(Succeed())
 			_, err = l.New(contain.Options{Require: contain.KillTree})
 			Expect(err).To(MatchError(contain.ErrUnsupported))
@@ -227,7 +228,7 @@ var _ = Describe("the host", func() {
 			Expect(os.Remove(dir)).To(Succeed())
 			g, err := l.New(contain.Options{})
 			Expect(err).NotTo(HaveOccurred())
-			Expect(g.Mechanism()).To(Equal(contain.ProcessGroup))
+			Expect(g).To(BeContainedBy(contain.ProcessGroup))
 			Expect(g.Close()).To(Succeed())
 			Expect(l.Host().Rungs[0].Available).To(BeFalse())
 		})
@@ -244,7 +245,7 @@ var _ = Describe("the host", func() {
 			Expect(os.ReadDir(sub)).To(ContainElement(HaveField("Name()", HavePrefix("boombox-"))))
 			r := start(g, "setsid")
 			Expect(g.Close()).To(Succeed())
-			Expect(r.find()).To(BeEmpty())
+			Expect(r.find()).NotTo(HaveSurvivors())
 			Expect(os.ReadDir(sub)).NotTo(ContainElement(HaveField("Name()", HavePrefix("boombox-"))))
 		})
 

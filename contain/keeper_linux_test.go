@@ -16,6 +16,7 @@ import (
 
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 // parentOf is the process that a process is a child of.
@@ -70,12 +71,12 @@ var _ = Describe("a keeper", func() {
 		r := start(g, "escapees")
 		keeper := parentOf(r.PID())
 		Expect(r.Close()).To(Succeed())
-		Expect(r.find()).To(BeEmpty())
+		Expect(r.find()).NotTo(HaveSurvivors())
 		for range 3 {
 			r = start(g, "daemonise")
 			Expect(parentOf(r.PID())).To(Equal(keeper))
 			Expect(r.Close()).To(Succeed())
-			Expect(r.find()).To(BeEmpty())
+			Expect(r.find()).NotTo(HaveSurvivors())
 		}
 		a, b := start(g, "sleep"), start(g, "sleep")
 		Expect(parentOf(a.PID())).NotTo(Equal(parentOf(b.PID())), "one tree at a time")
@@ -140,7 +141,7 @@ var _ = Describe("a keeper", func() {
 		if m == contain.Subreaper {
 			Consistently(func() int { return len(r.find()) }).WithTimeout(50*time.Millisecond).Should(Equal(2), "the control")
 		} else {
-			Eventually(r.find).WithTimeout(bound).Should(BeEmpty())
+			Eventually(r.find).WithTimeout(bound).ShouldNot(HaveSurvivors())
 			Eventually(r.Exited()).WithTimeout(bound).Should(BeClosed())
 			Expect(statusOf(r.Child).Lost).To(BeTrue())
 		}
@@ -148,7 +149,7 @@ var _ = Describe("a keeper", func() {
 		if m == contain.Subreaper {
 			Expect(err).To(MatchError(contain.ErrDrain))
 			Expect(err).To(MatchError(ContainSubstring("was killed")))
-			Expect(suite.Alive(r.PID())).To(BeFalse(), "what is to be found is killed")
+			Expect(r.PID()).NotTo(BeRunning(), "what is to be found is killed")
 		} else {
 			Expect(err).NotTo(HaveOccurred())
 		}
@@ -168,8 +169,8 @@ var _ = Describe("a keeper", func() {
 		began := time.Now()
 		Expect(g.Close()).To(Succeed())
 		Expect(time.Since(began)).To(BeNumerically("<", contain.KillBound/2))
-		Expect(r.find()).To(BeEmpty())
-		Expect(suite.Alive(keeper)).To(BeFalse())
+		Expect(r.find()).NotTo(HaveSurvivors())
+		Expect(keeper).NotTo(BeRunning())
 	})
 
 	Context("against a child of our own user", func() {
@@ -219,10 +220,10 @@ var _ = Describe("a keeper", func() {
 		onThat(true, "is out of reach of signals", func(m contain.Mechanism) {
 			for _, sig := range []string{"KILL", "STOP", "TERM", "SEGV", "ABRT", "QUIT"} {
 				g, r, keeper := attack(m, "kill -"+sig+" $PPID 2>/dev/null; kill -"+sig+" 1 2>/dev/null")
-				Expect(suite.Alive(keeper)).To(BeTrue(), sig)
+				Expect(keeper).To(BeRunning(), sig)
 				Expect(stopped(keeper)).To(BeFalse(), sig)
 				Expect(g.Close()).To(Succeed())
-				Expect(r.find()).To(BeEmpty(), sig)
+				Expect(r.find()).NotTo(HaveSurvivors(), sig)
 			}
 		})
 
@@ -234,8 +235,8 @@ var _ = Describe("a keeper", func() {
 			Expect(err).NotTo(HaveOccurred())
 			keeper := parentOf(c.PID())
 			Eventually(c.Exited()).WithTimeout(bound).Should(BeClosed())
-			Expect(suite.Alive(keeper)).To(BeTrue())
-			Expect(suite.Alive(outside.PID())).To(BeTrue())
+			Expect(keeper).To(BeRunning())
+			Expect(outside.PID()).To(BeRunning())
 		})
 
 		onThat(false, "that gains no privileges is out of reach of signals, where the kernel has a shield, and claims no more", func(m contain.Mechanism) {
@@ -245,12 +246,13 @@ var _ = Describe("a keeper", func() {
 			outside := start(newGroup(contain.ProcessGroup), "sleep")
 			for _, sig := range []string{"KILL", "STOP", "TERM"} {
 				g, r, keeper := attackWith(m, "kill -"+sig+" $PPID "+itoa(outside.PID())+"; sleep 20 & kill -KILL $! && echo own", confined)
-				Expect(suite.Alive(keeper) && suite.Alive(outside.PID())).To(BeTrue(), sig)
+				Expect(keeper).To(BeRunning(), sig)
+				Expect(outside.PID()).To(BeRunning(), sig)
 				Expect(stopped(keeper) || stopped(outside.PID())).To(BeFalse(), sig)
 				Expect(r.said()).To(ContainSubstring("own"), "its own tree is in its reach")
 				Expect(g.Guarantees().Has(contain.ResistSameUID)).To(BeFalse())
 				Expect(g.Close()).To(Succeed(), "the keeper can signal whom it shields itself from")
-				Expect(r.find()).To(BeEmpty(), sig)
+				Expect(r.find()).NotTo(HaveSurvivors(), sig)
 			}
 		})
 
@@ -267,7 +269,7 @@ var _ = Describe("a keeper", func() {
 
 		onThat(false, "is in reach of signals, and says so", func(m contain.Mechanism) {
 			g, _, keeper := attack(m, "kill -KILL $PPID")
-			Eventually(suite.Alive).WithArguments(keeper).WithTimeout(bound).Should(BeFalse(), "the control")
+			Eventually(keeper).WithTimeout(bound).ShouldNot(BeRunning(), "the control")
 			Expect(g.Guarantees().Has(contain.ResistSameUID)).To(BeFalse())
 			Expect(g.Close()).To(MatchError(contain.ErrDrain))
 			Expect(g.Close()).To(Succeed())

@@ -20,6 +20,7 @@ import (
 
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 // born is what the knobs child says that it was born with.
@@ -94,7 +95,7 @@ func refusedStart(g *contain.Group, change func(*contain.Spec)) *contain.StartEr
 	_, err := g.Start(context.Background(), spec)
 	step, ok := errors.AsType[*contain.StartError](err)
 	Expect(ok).To(BeTrue(), "%v", err)
-	Expect(find()).To(BeEmpty(), "the program never ran")
+	Expect(find()).NotTo(HaveSurvivors(), "the program never ran")
 	return step
 }
 
@@ -175,7 +176,7 @@ var _ = Describe("what a child is born with", func() {
 		Expect(text).To(ContainSubstring("Uid:\t65534\t65534\t65534\t65534\n"))
 		Expect(g.Close()).To(Succeed())
 		if g.Guarantees().Has(contain.KillTree) {
-			Expect(find()).To(BeEmpty())
+			Expect(find()).NotTo(HaveSurvivors())
 		}
 	})
 
@@ -321,7 +322,7 @@ var _ = Describe("a start that cannot be prepared", func() {
 			}
 		}
 		Expect(g.Close()).To(Succeed())
-		Expect(find()).To(BeEmpty())
+		Expect(find()).NotTo(HaveSurvivors())
 	})
 
 	onEvery("does not outlive a group that is closed meanwhile", func(m contain.Mechanism) {

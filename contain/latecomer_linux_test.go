@@ -19,6 +19,7 @@ import (
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 // Who comes late, and who is hard to reach: a group that takes either of them for nobody loses him.
@@ -112,19 +113,19 @@ var _ = Describe("who comes late to a group", func() {
 		late, adopted, free := start(g, "doublefork"), goAstray("sleep"), goAstray("sleep")
 		_, err := g.Adopt(adopted.pid, adopted.start)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(deaf.find()).NotTo(BeEmpty())
+		Expect(deaf.find()).To(HaveSurvivors())
 		Expect(g.Close()).To(Succeed())
 		for _, r := range []*running{deaf, late, adopted.running} {
-			Expect(r.find()).To(BeEmpty())
+			Expect(r.find()).NotTo(HaveSurvivors())
 		}
-		Expect(suite.Alive(free.pid)).To(BeTrue(), "the control: it was not adopted")
+		Expect(free.pid).To(BeRunning(), "the control: it was not adopted")
 	})
 
 	onEvery("is held, although it comes while others are asked", func(m contain.Mechanism) {
 		g := newGroup(m)
 		deaf := start(g, "sigtermignorer")
 		const many = 8
-		finds := []func() []int{deaf.find}
+		finds := []func() []contain.Member{deaf.find}
 		var all sync.WaitGroup
 		errs := make(chan error, many)
 		asking := make(chan struct{})
@@ -146,10 +147,10 @@ var _ = Describe("who comes late to a group", func() {
 		for err := range errs {
 			Expect(err).NotTo(HaveOccurred())
 		}
-		Expect(deaf.find()).NotTo(BeEmpty(), "the control: nobody was killed by asking")
+		Expect(deaf.find()).To(HaveSurvivors(), "the control: nobody was killed by asking")
 		Expect(g.Close()).To(Succeed())
 		for _, find := range finds {
-			Expect(find()).To(BeEmpty())
+			Expect(find()).NotTo(HaveSurvivors())
 		}
 	})
 
@@ -187,8 +188,8 @@ var _ = Describe("who comes late to a group", func() {
 		_, err := g.Adopt(ours.pid, ours.start)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(g.Close()).To(Succeed())
-		Expect(ours.find()).To(BeEmpty())
-		Expect(suite.Alive(other.pid)).To(BeTrue(), "the control: it is in the same process group")
+		Expect(ours.find()).NotTo(HaveSurvivors())
+		Expect(other.pid).To(BeRunning(), "the control: it is in the same process group")
 	})
 })
 
@@ -208,11 +209,11 @@ var _ = Describe("a member that has become root", func() {
 		lines := asNobody("outranked", dir, nonce, "BOOMBOX_SPEC_SETUID="+program, "BOOMBOX_SPEC_MECHANISM="+string(m)).rest()
 		if m == contain.Cgroup2 {
 			Expect(lines[0]).To(Equal("gone"), "the kernel does not ask who kills a cgroup")
-			Expect(find()).To(BeEmpty())
+			Expect(find()).NotTo(HaveSurvivors())
 			return
 		}
 		Expect(lines[0]).To(Equal(lines[1]))
-		Expect(find()).To(HaveLen(1))
+		Expect(find()).To(HaveMembers(1))
 	})
 })
 
@@ -265,7 +266,7 @@ var _ = Describe("a directory that bears our own name already", func() {
 		Expect(first.Close()).To(Succeed())
 		second, err := contain.New(contain.Options{})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(second.Mechanism()).To(Equal(contain.Cgroup2))
+		Expect(second).To(BeContainedBy(contain.Cgroup2))
 		start(second, "sleep")
 		Expect(second.Close()).To(Succeed())
 		Expect(other).To(BeADirectory())

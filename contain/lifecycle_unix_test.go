@@ -20,6 +20,7 @@ import (
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 var _ = Describe("a child", func() {
@@ -129,7 +130,7 @@ var _ = Describe("a child", func() {
 			Expect(err).NotTo(HaveOccurred())
 		}
 		Expect(r.Close()).To(Succeed())
-		Expect(r.find()).To(BeEmpty())
+		Expect(r.find()).NotTo(HaveSurvivors())
 		members, err := r.Members()
 		Expect(err).NotTo(HaveOccurred())
 		for _, member := range members {
@@ -193,7 +194,7 @@ var _ = Describe("a start that fails", func() {
 		spec, _, find := specOf("sleep")
 		_, err := g.Start(ctx, spec)
 		Expect(err).To(MatchError(context.Canceled))
-		Expect(find()).To(BeEmpty())
+		Expect(find()).NotTo(HaveSurvivors())
 	})
 
 	onEvery("outwaits a program file that is still open for writing", func(m contain.Mechanism) {
@@ -223,7 +224,7 @@ var _ = Describe("a group", func() {
 		for range 3 {
 			r := start(g, "sleep")
 			Expect(g.Kill()).To(Succeed())
-			Expect(r.find()).To(BeEmpty())
+			Expect(r.find()).NotTo(HaveSurvivors())
 			status, over := r.Poll()
 			Expect(over).To(BeTrue())
 			Expect(status.Signal).To(Equal(syscall.SIGKILL))
@@ -250,7 +251,7 @@ var _ = Describe("a group", func() {
 		Expect(g.Close()).To(Succeed())
 		Expect(g.Close()).To(Succeed())
 		for _, r := range all {
-			Expect(r.find()).To(BeEmpty())
+			Expect(r.find()).NotTo(HaveSurvivors())
 			Expect(r.Close()).To(Succeed())
 		}
 		_, err = g.Start(context.Background(), contain.Spec{Path: "/"})
@@ -263,7 +264,7 @@ var _ = Describe("a group", func() {
 		for round := range 10 {
 			g, err := contain.New(contain.Options{Mechanism: m})
 			Expect(err).NotTo(HaveOccurred())
-			var finds []func() []int
+			var finds []func() []contain.Member
 			var starts sync.WaitGroup
 			errs := make(chan error, 8)
 			under := make(chan struct{}, 8)
@@ -286,7 +287,7 @@ var _ = Describe("a group", func() {
 				Expect(err).To(Or(BeNil(), MatchError(contain.ErrClosed)))
 			}
 			for _, find := range finds {
-				Expect(find()).To(BeEmpty())
+				Expect(find()).NotTo(HaveSurvivors())
 			}
 		}
 	})
@@ -333,7 +334,7 @@ var _ = Describe("Stop", func() {
 			HaveField("Drained", true), HaveField("Escalated", true), HaveField("Elapsed", BeNumerically(">=", grace)),
 		))
 		Expect(statusOf(r.Child)).To(HaveField("Signal", syscall.SIGKILL))
-		Expect(r.find()).To(BeEmpty())
+		Expect(r.find()).NotTo(HaveSurvivors())
 	})
 
 	onEvery("kills at once when its context ends", func(m contain.Mechanism) {
@@ -344,7 +345,7 @@ var _ = Describe("Stop", func() {
 		report, err := r.Stop(over, time.Hour)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(report.Escalated).To(BeTrue())
-		Expect(r.find()).To(BeEmpty())
+		Expect(r.find()).NotTo(HaveSurvivors())
 	})
 
 	onEvery("drains what is born while it asks", func(m contain.Mechanism) {
@@ -357,7 +358,7 @@ var _ = Describe("Stop", func() {
 		report, err := r.Stop(ctx, 300*time.Millisecond)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(report.Escalated).To(BeTrue())
-		Expect(r.find()).To(BeEmpty())
+		Expect(r.find()).NotTo(HaveSurvivors())
 	})
 
 	onEvery("does nothing to an empty group", func(m contain.Mechanism) {

@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 // cappedGroup makes a group with caps that is closed with the spec.
@@ -89,16 +89,16 @@ var _ = Describe("a cap on processes", Label("limits"), func() {
 		began := time.Now()
 		Expect(g.Close()).To(Succeed())
 		Expect(time.Since(began)).To(BeNumerically("<", 2*time.Second))
-		Expect(r.find()).To(BeEmpty())
-		Expect(capOf(g, contain.LimitProcesses).Tripped).To(Equal(contain.HasTripped), "it is known after the group is gone")
+		Expect(r.find()).NotTo(HaveSurvivors())
+		Expect(g).To(HaveHitLimit(contain.LimitProcesses), "it is known after the group is gone")
 	})
 
 	It("is what holds it: without one the bomb passes it", func() {
 		g := cappedGroup(contain.Limits{})
 		r := start(g, "taskbomb", "60")
-		Eventually(r.find).WithTimeout(longEnough).Should(HaveLen(61))
+		Eventually(r.find).WithTimeout(longEnough).Should(HaveMembers(61))
 		Expect(g.Close()).To(Succeed())
-		Expect(r.find()).To(BeEmpty())
+		Expect(r.find()).NotTo(HaveSurvivors())
 		Expect(g.Evidence().Limits).To(BeEmpty())
 	})
 
@@ -119,14 +119,13 @@ var _ = Describe("a cap on processes", Label("limits"), func() {
 				Expect(err).To(And(MatchError(contain.ErrLimit), MatchError(syscall.EAGAIN)), "round %d", round)
 				refusals++
 			}
-			l := capOf(g, contain.LimitProcesses)
-			Expect(l.Tripped).To(Equal(contain.HasTripped))
-			events += *l.Events
+			Expect(g).To(HaveHitLimit(contain.LimitProcesses))
+			events += *capOf(g, contain.LimitProcesses).Events
 			began := time.Now()
 			Expect(g.Close()).To(Succeed())
 			took := time.Since(began)
 			Expect(took).To(BeNumerically("<", 2*time.Second), "round %d", round)
-			Expect(r.find()).To(BeEmpty(), "round %d", round)
+			Expect(r.find()).NotTo(HaveSurvivors(), "round %d", round)
 			slowest = max(slowest, took)
 		}
 		AddReportEntry("twenty bombs", fmt.Sprintf("at most %d tasks of %d, %d starts refused, %d refusals counted by the kernel, gone after at most %v",
@@ -153,7 +152,7 @@ var _ = Describe("a cap on processes", Label("limits"), func() {
 			Expect(err).To(BeAssignableToTypeOf(step))
 			Expect(err).To(MatchError("contain: cannot make the tree: the group has reached its limit of 20 processes: resource temporarily unavailable"))
 		}
-		Expect(capOf(g, contain.LimitProcesses).Tripped).To(Equal(contain.HasTripped))
+		Expect(g).To(HaveHitLimit(contain.LimitProcesses))
 		Expect(first.Close()).To(Succeed())
 		_, err := startSmall(g)
 		Expect(err).NotTo(HaveOccurred())
@@ -212,9 +211,9 @@ func ownTasks() (names []string) {
 }
 
 // tasks counts the tasks of processes.
-func tasks(pids []int) (n int) {
-	for _, pid := range pids {
-		entries, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+func tasks(members []contain.Member) (n int) {
+	for _, m := range members {
+		entries, err := os.ReadDir("/proc/" + itoa(m.PID) + "/task")
 		if err == nil {
 			n += len(entries)
 		}
@@ -242,15 +241,15 @@ var _ = Describe("a cap on memory", Label("limits"), func() {
 		))
 		Expect(g.Evidence().OutsideKills).To(HaveValue(BeZero()))
 		Expect(g.Stats().PeakMemory).To(HaveValue(And(BeNumerically(">", 12<<20), BeNumerically("<=", 17<<20))))
-		Expect(suite.Alive(calm.PID())).To(BeTrue())
-		Expect(capOf(sibling, contain.LimitMemory).Tripped).To(Equal(contain.NotTripped))
+		Expect(calm.PID()).To(BeRunning())
+		Expect(sibling).NotTo(HaveHitLimit(contain.LimitMemory))
 		Expect(g.Close()).To(Succeed())
-		Expect(capOf(g, contain.LimitMemory).Tripped).To(Equal(contain.HasTripped))
+		Expect(g).To(HaveHitLimit(contain.LimitMemory))
 	})
 
 	It("ends the whole group on cgroup v2, and one member after the other on v1", func() {
 		// pair starts a hog and another process, and returns when the hog has ended, or holds all that it wants.
-		pair := func(l contain.Limits) (g *contain.Group, left func() []int) {
+		pair := func(l contain.Limits) (g *contain.Group, left func() []contain.Member) {
 			GinkgoHelper()
 			g = cappedGroup(l)
 			spec, stdout, find := specOf("hog", "64", "pair")
@@ -263,14 +262,14 @@ var _ = Describe("a cap on memory", Label("limits"), func() {
 			return g, find
 		}
 		_, left := pair(contain.Limits{Memory: 256 << 20})
-		Expect(left()).To(HaveLen(2), "the control")
+		Expect(left()).To(HaveMembers(2), "the control")
 		g, left := pair(contain.Limits{Memory: 32 << 20})
-		Eventually(func() contain.Tripped { return capOf(g, contain.LimitMemory).Tripped }).WithTimeout(longEnough).Should(Equal(contain.HasTripped))
+		Eventually(g).WithTimeout(longEnough).Should(HaveHitLimit(contain.LimitMemory))
 		if len(v1Dirs()) > 0 {
 			Expect(len(left())).To(BeNumerically("<", 2))
 			return
 		}
-		Eventually(left).WithTimeout(bound).Should(BeEmpty())
+		Eventually(left).WithTimeout(bound).ShouldNot(HaveSurvivors())
 		Expect(capOf(g, contain.LimitMemory).Events).To(HaveValue(BeNumerically(">", 1)))
 	})
 
@@ -280,7 +279,7 @@ var _ = Describe("a cap on memory", Label("limits"), func() {
 		line, err := r.output.ReadString('\n')
 		Expect(err).NotTo(HaveOccurred())
 		Expect(line).To(Equal("held\n"))
-		Expect(capOf(g, contain.LimitMemory).Tripped).To(Equal(contain.NotTripped))
+		Expect(g).NotTo(HaveHitLimit(contain.LimitMemory))
 		Expect(g.Stats().PeakMemory).To(HaveValue(BeNumerically(">", 32<<20)))
 	})
 
@@ -289,9 +288,9 @@ var _ = Describe("a cap on memory", Label("limits"), func() {
 		r := start(g, "sleep")
 		Expect(r.Signal(syscall.SIGKILL)).To(Succeed())
 		Eventually(r.Exited()).WithTimeout(longEnough).Should(BeClosed())
-		Expect(capOf(g, contain.LimitMemory).Tripped).To(Equal(contain.NotTripped))
+		Expect(g).NotTo(HaveHitLimit(contain.LimitMemory))
 		Expect(g.Close()).To(Succeed())
-		Expect(capOf(g, contain.LimitMemory).Tripped).To(Equal(contain.NotTripped))
+		Expect(g).NotTo(HaveHitLimit(contain.LimitMemory))
 	})
 })
 
@@ -371,7 +370,7 @@ var _ = Describe("caps whose controllers sit on cgroup v1", Label("limits"), fun
 		}
 		g, err := host.New(contain.Options{Require: contain.ResistSameUID})
 		Expect(err).NotTo(HaveOccurred(), "the control: without a cap it holds")
-		Expect(g.Mechanism()).To(Equal(contain.Cgroup2PIDNamespace))
+		Expect(g).To(BeContainedBy(contain.Cgroup2PIDNamespace))
 		Expect(g.Close()).To(Succeed())
 	})
 })

@@ -79,8 +79,8 @@ var _ = Describe("who is to be killed first when memory is short", Label("limits
 		r := start(newGroup(contain.Cgroup2), "setsid")
 		other := start(newGroup(contain.Cgroup2), "sleep")
 		Expect(r.left).NotTo(BeEmpty())
-		for _, pid := range r.find() {
-			Expect(adjustmentOf(pid)).To(Equal(adjustmentOf(os.Getpid())), "the control: it is inherited")
+		for _, m := range r.find() {
+			Expect(adjustmentOf(m.PID)).To(Equal(adjustmentOf(os.Getpid())), "the control: it is inherited")
 		}
 		Expect(contain.Unspare(r.Child, 300)).To(Succeed())
 		for _, pid := range append(r.left, r.PID()) {

@@ -17,6 +17,7 @@ import (
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 // deathBound is the time within which nothing may be left of a dead owner's trees: it is promised.
@@ -97,7 +98,7 @@ func killAll(pids []int) {
 }
 
 var _ = Describe("the death of the owner", Label("ownerdeath"), func() {
-	mortal := func(m contain.Mechanism, env ...string) (*helper, func() []int) {
+	mortal := func(m contain.Mechanism, env ...string) (*helper, func() []contain.Member) {
 		GinkgoHelper()
 		nonce, find := suite.WithNonce()
 		DeferCleanup(reap, find)
@@ -129,7 +130,7 @@ var _ = Describe("the death of the owner", Label("ownerdeath"), func() {
 				}
 				owner.die()
 				died := time.Now()
-				Eventually(find).WithTimeout(deathBound).WithPolling(time.Millisecond).Should(BeEmpty())
+				Eventually(find).WithTimeout(deathBound).WithPolling(time.Millisecond).ShouldNot(HaveSurvivors())
 				slowest = max(slowest, time.Since(died))
 				if m == contain.Cgroup2 {
 					Eventually(basesOf).WithArguments(pid).WithTimeout(deathBound).Should(BeEmpty())
@@ -145,13 +146,13 @@ var _ = Describe("the death of the owner", Label("ownerdeath"), func() {
 			owner.line()
 			pids := helperProcesses(owner.cmd.Process.Pid)
 			Expect(pids).NotTo(BeEmpty())
-			Expect(find()).To(HaveLen(5), "the owner, the child and its three escapees")
+			Expect(find()).To(HaveMembers(5), "the owner, the child and its three escapees")
 			owner.die()
 			for _, pid := range pids {
-				Eventually(suite.Alive).WithArguments(pid).WithTimeout(deathBound).Should(BeFalse())
+				Eventually(pid).WithTimeout(deathBound).ShouldNot(BeRunning())
 			}
 			// A namespace's first process is a zombie a moment before its members are dead.
-			Eventually(find).WithTimeout(deathBound).Should(BeEmpty())
+			Eventually(find).WithTimeout(deathBound).ShouldNot(HaveSurvivors())
 		})
 	}
 
@@ -181,7 +182,7 @@ var _ = Describe("the death of the owner", Label("ownerdeath"), func() {
 			owner.die()
 			Consistently(func() int { return len(find()) }).WithTimeout(100 * time.Millisecond).Should(Equal(4))
 			Expect(startHelper("sweeper", in).rest()).To(Equal([]string{"made"}))
-			Expect(find()).To(BeEmpty(), "the next program sweeps")
+			Expect(find()).NotTo(HaveSurvivors(), "the next program sweeps")
 			Expect(os.ReadDir(dir)).NotTo(ContainElement(HaveField("Name()", HavePrefix("boombox-"))))
 		})
 

@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/contain"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 var _ = Describe("another program as keeper", func() {
@@ -41,7 +42,7 @@ var _ = Describe("another program as keeper", func() {
 			Expect(g.Guarantees().Has(contain.KillOnOwnerDeath)).To(BeTrue(), "it was waited for")
 		}
 		Expect(g.Close()).To(Succeed())
-		Expect(r.find()).To(BeEmpty())
+		Expect(r.find()).NotTo(HaveSurvivors())
 		Expect(start(newGroup(m), "sleep").PID()).NotTo(BeZero(), "others are held by this one")
 		Eventually(executed).WithTimeout(bound).Should(BeFalse())
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 // holdings counts the descriptors, the helpers and the cgroups that this program has.
@@ -71,10 +72,10 @@ var _ = Describe("a crowd", Label("crowd"), func() {
 		Expect(stdout.Close()).To(Succeed())
 
 		Expect(c.Members()).To(HaveLen(many + 1))
-		Expect(find()).To(HaveLen(many+1), "the control: they are there")
+		Expect(find()).To(HaveMembers(many+1), "the control: they are there")
 		Expect(g.Signal(syscall.SIGCONT)).To(Succeed())
 		Expect(g.Kill()).To(Succeed())
-		Expect(find()).To(BeEmpty())
+		Expect(find()).NotTo(HaveSurvivors())
 		Expect(g.Close()).To(Succeed())
 		Eventually(holdings).WithTimeout(bound).Should(BeNumerically("<=", before))
 	})
@@ -90,11 +91,11 @@ var _ = Describe("an interrupt from the terminal", Label("ownerdeath"), func() {
 			owner.line()
 			owner.line()
 			pid := owner.cmd.Process.Pid
-			Expect(find()).To(HaveLen(5), "the owner, the child and its three escapees")
+			Expect(find()).To(HaveMembers(5), "the owner, the child and its three escapees")
 			Expect(syscall.Kill(-pid, syscall.SIGINT)).To(Succeed())
 			_ = owner.cmd.Wait()
 			Expect(owner.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal()).To(Equal(syscall.SIGINT), "the control: it died of that")
-			Eventually(find).WithTimeout(deathBound).Should(BeEmpty())
+			Eventually(find).WithTimeout(deathBound).ShouldNot(HaveSurvivors())
 			Eventually(helperProcesses).WithArguments(pid).WithTimeout(deathBound).Should(BeEmpty())
 		})
 	}

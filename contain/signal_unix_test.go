@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/boombox-go/boombox/contain"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 var _ = Describe("Signal", func() {
@@ -22,7 +23,7 @@ var _ = Describe("Signal", func() {
 		all := []*running{start(g, "doublefork"), start(g, "doublefork"), start(g, "sleep")}
 		Expect(g.Signal(syscall.SIGTERM)).To(Succeed())
 		for _, r := range all {
-			Eventually(r.find).WithTimeout(bound).Should(BeEmpty())
+			Eventually(r.find).WithTimeout(bound).ShouldNot(HaveSurvivors())
 			Eventually(r.Exited()).WithTimeout(bound).Should(BeClosed())
 			Expect(statusOf(r.Child).Signal).To(Equal(syscall.SIGTERM))
 		}
@@ -57,8 +58,8 @@ var _ = Describe("Ask", func() {
 			HaveField("Signalled", syscall.SIGTERM), HaveField("Before", 1), HaveField("After", 1),
 			HaveField("Drained", false), HaveField("Spared", true), HaveField("Escalated", false),
 		))
-		Expect(deaf.find()).NotTo(BeEmpty())
+		Expect(deaf.find()).To(HaveSurvivors())
 		Expect(g.Close()).To(Succeed())
-		Expect(deaf.find()).To(BeEmpty(), "what was spared is still the group's")
+		Expect(deaf.find()).NotTo(HaveSurvivors(), "what was spared is still the group's")
 	})
 })

@@ -40,11 +40,11 @@ type running struct {
 	// output reads the rest of what the child prints.
 	output *bufio.Reader
 	// find looks for its processes from outside.
-	find func() []int
+	find func() []contain.Member
 }
 
 // specOf is a command for a fixture child, with its output in a pipe.
-func specOf(child string, args ...string) (spec contain.Spec, stdout *os.File, find func() []int) {
+func specOf(child string, args ...string) (spec contain.Spec, stdout *os.File, find func() []contain.Member) {
 	GinkgoHelper()
 	nonce, find := suite.WithNonce()
 	// On a busy machine a spec takes its time.
@@ -85,7 +85,7 @@ func readReady(output *bufio.Reader) (pids []int) {
 }
 
 // reap kills what a spec left on purpose. The nonce says that they are ours.
-func reap(find func() []int) {
+func reap(find func() []contain.Member) {
 	GinkgoHelper()
 	suite.EndAll(find)
 }

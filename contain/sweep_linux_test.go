@@ -15,6 +15,7 @@ import (
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 func init() {
@@ -133,20 +134,20 @@ var _ = Describe("what a dead owner leaves", func() {
 
 		sweep()
 		Expect(bases[0]).To(BeADirectory(), "a live owner's tree is nobody's business")
-		Expect(find()).To(HaveLen(3))
+		Expect(find()).To(HaveMembers(3))
 
 		owner.dieWithWarden()
 		Expect(bases[0]).To(BeADirectory())
-		Expect(find()).To(HaveLen(2), "the control: the tree outlives its owner")
+		Expect(find()).To(HaveMembers(2), "the control: the tree outlives its owner")
 
 		sweep()
 		Expect(bases[0]).NotTo(BeADirectory())
-		Expect(find()).To(BeEmpty())
+		Expect(find()).NotTo(HaveSurvivors())
 	})
 
 	Context("in the hierarchies of cgroup v1", func() {
 		// owner holds a capped tree in a cgroup of its own, where no other program of this machine sweeps in between.
-		owner := func(v1 string, in *syscall.SysProcAttr) (h *helper, dir string, find func() []int) {
+		owner := func(v1 string, in *syscall.SysProcAttr) (h *helper, dir string, find func() []contain.Member) {
 			GinkgoHelper()
 			nonce, find := suite.WithNonce()
 			DeferCleanup(reap, find)
@@ -164,7 +165,7 @@ var _ = Describe("what a dead owner leaves", func() {
 		It("is removed by the warden, with the tree", func() {
 			h, dir, find := owner(specV1(), within(specCgroup()))
 			h.die()
-			Eventually(find).WithTimeout(bound).Should(BeEmpty())
+			Eventually(find).WithTimeout(bound).ShouldNot(HaveSurvivors())
 			Eventually(dir).WithTimeout(bound).ShouldNot(BeADirectory())
 		})
 
@@ -174,7 +175,7 @@ var _ = Describe("what a dead owner leaves", func() {
 			h.dieWithWarden()
 			Consistently(dir).WithTimeout(100*time.Millisecond).Should(BeADirectory(), "the control: it outlives its owner")
 			Expect(startHelper("sweeper", in, "BOOMBOX_SPEC_V1="+v1).rest()).To(Equal([]string{"made"}))
-			Expect(find()).To(BeEmpty())
+			Expect(find()).NotTo(HaveSurvivors())
 			Expect(dir).NotTo(BeADirectory())
 		})
 	})

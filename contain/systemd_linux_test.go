@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/boombox-go/boombox/contain"
-	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 var _ = Describe("a scope of systemd", Label("limits"), func() {
@@ -84,14 +84,14 @@ var _ = Describe("a scope of systemd", Label("limits"), func() {
 		Expect(fs.writes).To(HaveExactElements("cgroup.procs "+itoa(holder), "cgroup.subtree_control +memory",
 			"cgroup.subtree_control +pids", "cgroup.subtree_control +cpu"))
 		Expect(fs.dirs["/cg/scope"].pids).To(BeEmpty())
-		Expect(suite.Alive(holder)).To(BeTrue())
+		Expect(holder).To(BeRunning())
 
 		Expect(update(contain.Limits{Memory: 16 << 20, Processes: 40, CPU: 0.5})).To(Succeed())
 		_, properties = b.only()
 		Expect(properties).To(And(
 			HaveKeyWithValue("TasksMax", BeNumerically(">", 40)), HaveKeyWithValue("MemoryMax", BeNumerically(">", 32<<20))))
 		Expect(end()).To(Succeed())
-		Expect(suite.Alive(holder)).To(BeFalse())
+		Expect(holder).NotTo(BeRunning())
 	})
 
 	It("is bounded by the lifetime that its group is given", func() {
@@ -109,7 +109,7 @@ var _ = Describe("a scope of systemd", Label("limits"), func() {
 		_, _, refused := at(b).Scope(limits, "memory")
 		Expect(refused).To(HaveField("Reason", contain.LimitNotMounted))
 		_, properties := b.only()
-		Expect(suite.Alive(int(properties["PIDs"].([]uint32)[0]))).To(BeFalse())
+		Expect(int(properties["PIDs"].([]uint32)[0])).NotTo(BeRunning())
 	})
 
 	DescribeTable("is refused with the reason and what would help",
@@ -124,7 +124,7 @@ var _ = Describe("a scope of systemd", Label("limits"), func() {
 			Expect(refused.Error()).To(And(ContainSubstring(text), ContainSubstring("would help: "), Not(ContainSubstring(b.socket))))
 			Expect(refused).To(MatchError(contain.ErrUnsupported))
 			for _, pid := range b.holders() {
-				Expect(suite.Alive(pid)).To(BeFalse(), "the holder is gone")
+				Expect(pid).NotTo(BeRunning(), "the holder is gone")
 			}
 		},
 		Entry("nobody is let in", &fakeBus{rejects: true}, contain.LimitSystemdUnavailable, "authentication failed"),
@@ -288,12 +288,12 @@ var _ = Describe("a scope of systemd", Label("limits"), func() {
 			c, err := g.Start(GinkgoT().Context(), spec)
 			Expect(err).NotTo(HaveOccurred())
 			Eventually(c.Exited()).WithTimeout(longEnough).Should(BeClosed())
-			Expect(capOf(g, contain.LimitMemory).Tripped).To(Equal(contain.HasTripped))
-			Expect(suite.Alive(calm.PID())).To(BeTrue())
+			Expect(g).To(HaveHitLimit(contain.LimitMemory))
+			Expect(calm.PID()).To(BeRunning())
 			Expect(scopes()).To(HaveLen(2))
 			Expect(g.Close()).To(Succeed())
 			Eventually(scopes).WithTimeout(longEnough).Should(HaveLen(1))
-			Expect(suite.Alive(calm.PID())).To(BeTrue())
+			Expect(calm.PID()).To(BeRunning())
 			Expect(other.Close()).To(Succeed())
 			Eventually(scopes).WithTimeout(bound).Should(BeEmpty())
 		})

@@ -45,8 +45,8 @@ func init() {
 			err = c.Close()
 			left := find()
 			say(g.Mechanism(), len(left), err)
-			for _, pid := range left {
-				_ = syscall.Kill(pid, syscall.SIGKILL)
+			for _, m := range left {
+				_ = syscall.Kill(m.PID, syscall.SIGKILL)
 			}
 		}
 		return g.Close()

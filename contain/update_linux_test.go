@@ -14,6 +14,7 @@ import (
 
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 var _ = Describe("changing caps of a living group", Label("limits"), func() {
@@ -59,18 +60,18 @@ var _ = Describe("changing caps of a living group", Label("limits"), func() {
 		Expect(g.UpdateLimits(contain.Limits{Memory: 128 << 20})).To(Succeed())
 		Expect(capOf(g, contain.LimitMemory)).To(And(
 			HaveField("Max", float64(128<<20)), HaveField("Effective", float64(128<<20)), HaveField("Tripped", contain.NotTripped)))
-		Expect(suite.Alive(r.PID())).To(BeTrue(), "the control: there was room")
+		Expect(r.PID()).To(BeRunning(), "the control: there was room")
 		if err := g.UpdateLimits(contain.Limits{Memory: 16 << 20}); err != nil {
 			refused, ok := errors.AsType[*contain.LimitError](err)
 			Expect(ok).To(BeTrue(), "%v", err)
 			Expect(refused.Reason).To(Equal(contain.LimitInUse), "cgroup v1: %v", err)
 			Expect(capOf(g, contain.LimitMemory)).To(HaveField("Effective", float64(128<<20)))
-			Expect(suite.Alive(r.PID())).To(BeTrue())
+			Expect(r.PID()).To(BeRunning())
 			return
 		}
 		Eventually(r.Exited()).WithTimeout(longEnough).Should(BeClosed())
 		Expect(statusOf(r.Child).Signal).To(Equal(syscall.SIGKILL))
-		Expect(capOf(g, contain.LimitMemory)).To(HaveField("Tripped", contain.HasTripped))
+		Expect(g).To(HaveHitLimit(contain.LimitMemory))
 	})
 
 	It("gives processors back", func() {

@@ -61,7 +61,7 @@ var _ = Describe("Play", func() {
 			Expect(res).To(HaveDuration(5 * time.Second))
 			Expect(res.PipesHeld()).To(BeTrue())
 			Expect(res).To(HaveBeenReplayed())
-			Expect(res.Teardown().Mechanism).To(Equal(contain.Cgroup2))
+			Expect(res).To(BeContainedBy(contain.Cgroup2))
 			_, hasPID := p.PID()
 			Expect(hasPID).To(BeFalse())
 		})

@@ -115,7 +115,7 @@ var _ = Describe("a batch of real children", func() {
 		for i, item := range items {
 			Expect(item.Err).To(MatchError(runner.ErrCancelled))
 			if i < 3 {
-				Expect(item.Result.Teardown().Verified).To(BeTrue())
+				Expect(item.Result).To(HaveReapedTree())
 			} else {
 				Expect(item.Result).To(BeNil())
 			}

@@ -118,7 +118,7 @@ var _ = Describe("what a command asks its child to be born with", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(res).To(HaveTimedOut())
 		Expect(res).To(HaveStdout("65534\ninput"))
-		Expect(res.Teardown().Survivors).To(BeEmpty())
+		Expect(res).NotTo(HaveSurvivors())
 	})
 
 	It("is each stage's own in a pipeline", func(ctx SpecContext) {

@@ -77,7 +77,7 @@ var _ = Describe("Lines", func() {
 		res, over := spy.last.Result()
 		Expect(over).To(BeTrue())
 		Expect(res).To(HaveBeenCancelled())
-		Expect(res.Teardown().Verified).To(BeTrue())
+		Expect(res).To(HaveReapedTree())
 	})
 
 	It("does not call a cancel a natural end, nor a natural end a cancel", func(ctx SpecContext) {

@@ -33,7 +33,7 @@ func shell(script string) *runner.Cmd {
 }
 
 // marked gives cmd an environment entry by which all its descendants can be found.
-func marked(cmd *runner.Cmd) (find func() []int) {
+func marked(cmd *runner.Cmd) (find func() []contain.Member) {
 	entry, find := suite.WithNonce()
 	key, value, _ := strings.Cut(entry, "=")
 	cmd.Env = cmd.Env.Set(key, value)
@@ -64,13 +64,12 @@ var _ = Describe("Contained", func() {
 			res, err := runner.Run(ctx, runner.Contained{}, cmd)
 			took := time.Since(began)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(find()).To(BeEmpty())
+			Expect(find()).NotTo(HaveSurvivors())
 			AddReportEntry("timeout of 200 ms over `"+script+"`", fmt.Sprintf(
 				"returned after %s, %d left, held by %s", took.Round(time.Millisecond), len(find()), res.Teardown().Mechanism))
 			Expect(took).To(BeNumerically("<", 1200*time.Millisecond))
 			Expect(res).To(HaveTimedOut())
-			Expect(res.Teardown().Verified).To(BeTrue())
-			Expect(res.Teardown().Survivors).To(BeEmpty())
+			Expect(res).To(HaveReapedTree())
 		})
 
 		It("negative control: os/exec returns late and leaves the escapee", func() {
@@ -85,7 +84,7 @@ var _ = Describe("Contained", func() {
 			plain.Stdout = teeFunc(func([]byte) { ended = time.Now(); cancel() })
 			Expect(plain.Run()).NotTo(Succeed())
 			Expect(time.Since(ended)).To(BeNumerically(">=", 900*time.Millisecond))
-			Expect(find()).NotTo(BeEmpty())
+			Expect(find()).To(HaveSurvivors())
 			suite.EndAll(find)
 		})
 
@@ -98,7 +97,7 @@ var _ = Describe("Contained", func() {
 			res, err := runner.Run(ctx, runner.Contained{}, cmd)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(res).To(HaveTimedOut())
-			Expect(find()).To(BeEmpty())
+			Expect(find()).NotTo(HaveSurvivors())
 		})
 
 		It("with a grace lets the tree end by itself, and is a timeout still", func(ctx SpecContext) {
@@ -157,7 +156,7 @@ var _ = Describe("Contained", func() {
 			Expect(res).NotTo(HaveTruncated(runner.Stdout))
 			Expect(res).To(HaveStdout(HavePrefix("ready ")))
 			Expect(took).To(BeNumerically("<", 2*time.Second))
-			Expect(find()).To(BeEmpty())
+			Expect(find()).NotTo(HaveSurvivors())
 		})
 
 		It("negative control: os/exec takes it for unfinished", func() {
@@ -178,7 +177,7 @@ var _ = Describe("Contained", func() {
 			find := marked(cmd)
 			res, err := runner.Run(ctx, r, cmd)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(find()).NotTo(BeEmpty(), "nobody escaped")
+			Expect(find()).To(HaveSurvivors(), "nobody escaped")
 			Expect(res).To(HaveSucceeded())
 			Expect(res.PipesHeld()).To(BeTrue())
 			Expect(res).NotTo(HaveTruncated(runner.Stdout))
@@ -396,7 +395,7 @@ var _ = Describe("Contained", func() {
 		Expect(err).To(MatchError(cause))
 		Expect(res).To(HaveStdout(HavePrefix("ready ")))
 		if res.Teardown().Guarantees.Has(contain.KillTree) {
-			Expect(find()).To(BeEmpty())
+			Expect(find()).NotTo(HaveSurvivors())
 		}
 		suite.EndAll(find)
 	})

@@ -299,6 +299,6 @@ var _ = Describe("the lines of a real child", func() {
 				panic("reader")
 			}
 		}()
-		Expect(find()).To(BeEmpty())
+		Expect(find()).NotTo(HaveSurvivors())
 	}, NodeTimeout(time.Minute))
 })

@@ -158,7 +158,7 @@ var _ = Describe("nothing is lost", func() {
 			Expect(err).NotTo(HaveOccurred())
 		}
 		runtime.GC()
-		Eventually(find).WithTimeout(30 * time.Second).Should(BeEmpty())
+		Eventually(find).WithTimeout(30 * time.Second).ShouldNot(HaveSurvivors())
 		Expect(findControl()).NotTo(BeEmpty(), "the control: it has no deadline")
 	}, NodeTimeout(time.Minute))
 

@@ -32,7 +32,7 @@ var _ = Describe("a pipeline of real children", func() {
 				res, err := p.Run(ctx, r)
 				Expect(err).NotTo(HaveOccurred())
 				for _, s := range res.Stages() {
-					Expect(s.Result.Teardown().Verified).To(BeTrue(), s.Program)
+					Expect(s.Result).To(HaveReapedTree(), s.Program)
 				}
 				return res
 			}
@@ -183,7 +183,7 @@ var _ = Describe("a pipeline of real children", func() {
 				Expect(err).To(And(MatchError(runner.ErrCancelled), MatchError(cause)))
 				for _, s := range res.Stages() {
 					Expect(s.Result).To(HaveBeenCancelled())
-					Expect(s.Result.Teardown().Verified).To(BeTrue())
+					Expect(s.Result).To(HaveReapedTree())
 				}
 			})
 
@@ -192,7 +192,7 @@ var _ = Describe("a pipeline of real children", func() {
 				Expect(err).To(MatchError(runner.ErrNotFound))
 				Expect(err).To(MatchError(`runner: stage 2 of 3: cannot start "no-such-tool": program not found: not in the PATH of its environment`))
 				Expect(res.Stages()[0].TornDown).To(BeTrue())
-				Expect(res.Stages()[0].Result.Teardown().Verified).To(BeTrue())
+				Expect(res.Stages()[0].Result).To(HaveReapedTree())
 				Expect(res.Stages()[2].Result).To(BeNil())
 				Expect(res.Check()).To(MatchError(runner.ErrNotFound))
 			})
@@ -312,7 +312,7 @@ var _ = Describe("a pipeline over doubles", func() {
 		Expect(blamed.Stage).To(Equal(1))
 		Expect(res.Last()).To(BeNil(), "it was not started")
 		Expect(res.Stages()[0].TornDown).To(BeTrue())
-		Expect(res.Stages()[0].Result.Teardown().Verified).To(BeTrue())
+		Expect(res.Stages()[0].Result).To(HaveReapedTree())
 	}, NodeTimeout(2*time.Minute))
 
 	DescribeTable("refuses, before anything starts,", func(ctx SpecContext, p *runner.Pipeline) {

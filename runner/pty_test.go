@@ -38,7 +38,7 @@ var _ = Describe("a terminal", func() {
 		Expect(res).To(HaveStderr(""))
 		Expect(res.PipesHeld()).To(BeFalse())
 		Expect(res).NotTo(HaveTruncated(runner.Stdout))
-		Expect(res.Teardown().Verified).To(BeTrue())
+		Expect(res).To(HaveReapedTree())
 		return said(string(res.Stdout()))
 	}
 
@@ -143,14 +143,14 @@ var _ = Describe("a terminal", func() {
 		res, err := runner.Run(ctx, runner.Contained{}, cmd)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(res).To(HaveTimedOut())
-		Expect(res.Teardown().Verified).To(BeTrue())
+		Expect(res).To(HaveReapedTree())
 	})
 
 	It("does not outlive its tree, nor does a descendant on it", func(ctx SpecContext) {
 		res, err := runner.Run(ctx, runner.Contained{}, onTerminal("trap '' HUP; sleep 20 & echo started"))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(said(string(res.Stdout()))).To(Equal([]string{"started"}))
-		Expect(res.Teardown().Verified).To(BeTrue())
+		Expect(res).To(HaveReapedTree())
 		Expect(res.SettledAfter()).To(BeNumerically("<", 15*time.Second))
 	})
 
@@ -280,9 +280,9 @@ var _ = Describe("a terminal", func() {
 			Expect(err).To(MatchError(runner.ErrNotExecutable))
 		}
 		Expect(p.Settled()).NotTo(BeClosed())
-		Expect(find()).NotTo(BeEmpty())
+		Expect(find()).To(HaveSurvivors())
 		Expect(g.Close()).To(Succeed())
-		Expect(find()).To(BeEmpty(), "and it is the group's still")
+		Expect(find()).NotTo(HaveSurvivors(), "and it is the group's still")
 	}, NodeTimeout(time.Minute))
 
 	It("hangs up with a child that is killed", func(ctx SpecContext) {

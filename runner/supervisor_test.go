@@ -279,7 +279,7 @@ var _ = Describe("a supervisor", func() {
 		Eventually(ctx, func() int { return s.Status().Restarts }).Should(Equal(1))
 		res, over := first.Result()
 		Expect(over).To(BeTrue(), "the first is over before there is a second")
-		Expect(res.Teardown().Verified).To(BeTrue())
+		Expect(res).To(HaveReapedTree())
 		var second *runner.Process
 		Eventually(ctx, func() *runner.Process { second = s.Status().Process; return second }).ShouldNot(BeIdenticalTo(first))
 		for line, err := range second.Lines(ctx) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 var _ = Describe("demo", func() {
@@ -26,7 +27,7 @@ var _ = Describe("demo", func() {
 		Expect(end.Status).To(Equal(0), end.Stdout+end.Stderr)
 		Expect(time.Since(began)).To(BeNumerically("<", 10*time.Second))
 		Expect(end.Stderr).To(BeEmpty())
-		Expect(find()).To(BeEmpty())
+		Expect(find()).NotTo(HaveSurvivors())
 		Expect(files(temp)).To(BeEmpty())
 		Expect(files(end.Dir)).To(BeEmpty())
 		Expect(end.Stdout).To(And(

@@ -12,6 +12,7 @@ import (
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/fixtures"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 var _ = Describe("run", func() {
@@ -132,7 +133,7 @@ var _ = Describe("run", func() {
 			}.run()
 			Expect(end.Status).To(Equal(124), end.Stderr)
 			Expect(end.Stdout).To(HavePrefix("ready"))
-			Expect(find()).To(BeEmpty())
+			Expect(find()).NotTo(HaveSurvivors())
 			Expect(reportOf(read(end.Dir, "r.json"))).To(And(
 				HaveKeyWithValue("outcome", "timed_out"),
 				HaveKeyWithValue("mechanism", usualMechanism()),
@@ -153,7 +154,7 @@ var _ = Describe("run", func() {
 		env, find := suite.WithNonce()
 		end := call{args: boxed(nil, "daemonise"), env: []string{env}}.run()
 		Expect(end.Status).To(Equal(0))
-		Expect(find()).To(BeEmpty())
+		Expect(find()).NotTo(HaveSurvivors())
 	})
 
 	It("is what holds them: without it the escapees live on", func() {
@@ -163,8 +164,8 @@ var _ = Describe("run", func() {
 		bare.Path, bare.Args = argv[0], argv
 		Expect(bare.Run()).To(Succeed())
 		left := find()
-		for _, pid := range left {
-			p, err := os.FindProcess(pid)
+		for _, m := range left {
+			p, err := os.FindProcess(m.PID)
 			Expect(err).NotTo(HaveOccurred())
 			_ = p.Kill()
 			_ = p.Release()
@@ -172,7 +173,7 @@ var _ = Describe("run", func() {
 		if len(left) == 0 {
 			Skip("no /proc on this system to look into")
 		}
-		Expect(left).To(HaveLen(3))
-		Eventually(find).WithTimeout(patience).Should(BeEmpty())
+		Expect(left).To(HaveMembers(3))
+		Eventually(find).WithTimeout(patience).ShouldNot(HaveSurvivors())
 	})
 })

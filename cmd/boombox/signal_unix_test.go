@@ -14,6 +14,7 @@ import (
 
 	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/internal/suite"
+	. "github.com/boombox-go/boombox/matchers"
 )
 
 var _ = Describe("run, when it is ended from outside", func() {
@@ -25,10 +26,10 @@ var _ = Describe("run, when it is ended from outside", func() {
 			}
 			env, find := suite.WithNonce()
 			box := call{args: boxed([]string{"--report", "r.json"}, "escapees"), env: []string{env}}.start()
-			Expect(find()).To(HaveLen(5), "boombox, the program and its three escapees")
+			Expect(find()).To(HaveMembers(5), "boombox, the program and its three escapees")
 			Expect(box.cmd.Process.Signal(sig)).To(Succeed())
 			Expect(box.end()).To(Equal(128 + int(sig)))
-			Expect(find()).To(BeEmpty())
+			Expect(find()).NotTo(HaveSurvivors())
 			Expect(box.stderr.String()).To(BeEmpty())
 			Expect(reportOf(read(box.cmd.Dir, "r.json"))).To(And(
 				HaveKeyWithValue("outcome", "cancelled"), HaveKeyWithValue("survivors", BeEquivalentTo(0)),
@@ -98,7 +99,7 @@ var _ = Describe("run, when it is ended from outside", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(r.Close()).To(Succeed())
 		Expect(wait(box)).To(Equal(128 + 13))
-		Expect(find()).To(BeEmpty())
+		Expect(find()).NotTo(HaveSurvivors())
 		Expect(read(box.Dir, "stderr")).To(BeEmpty())
 		Expect(reportOf(read(box.Dir, "r.json"))).To(HaveKeyWithValue("outcome", "cancelled"))
 	})

@@ -203,7 +203,7 @@ func judge() {
 		cmd := exec.Command(argv[0], argv[1:]...)
 		cmd.Env = append(os.Environ(), env)
 		Expect(cmd.Start()).To(Succeed())
-		Eventually(find).WithTimeout(5 * time.Second).Should(ConsistOf(cmd.Process.Pid))
+		Eventually(find).WithTimeout(5 * time.Second).Should(ConsistOf(HaveField("PID", cmd.Process.Pid)))
 		Expect(cmd.Process.Kill()).To(Succeed())
 		Eventually(find).WithTimeout(5*time.Second).Should(BeEmpty(), "a zombie does not run")
 		_ = cmd.Wait()

@@ -59,9 +59,9 @@ func (s snapshot) look() []string {
 			known[c.PID] = true
 		}
 	}
-	for _, pid := range s.nonce.find() {
-		if !known[pid] {
-			left = append(left, fmt.Sprintf("escaped process %s, found by the nonce in its environment", described(pid)))
+	for _, m := range s.nonce.find() {
+		if !known[m.PID] {
+			left = append(left, fmt.Sprintf("escaped process %s, found by the nonce in its environment", described(m.PID)))
 		}
 	}
 	for _, dir := range cgroups() {

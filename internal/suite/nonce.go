@@ -10,6 +10,7 @@ import (
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
 
+	"github.com/boombox-go/boombox/contain"
 	"github.com/boombox-go/boombox/internal/procfs"
 )
 
@@ -21,19 +22,15 @@ func newNonce() nonce { return nonce{key: "BOOMBOX_SUITE_NONCE", value: rand.Tex
 // WithNonce makes an environment entry KEY=VALUE that no other process has, and a search for the live processes that
 // have it, found by reading /proc from outside whatever holds them. Give the entry to a command; its descendants
 // inherit it. On a system without /proc the search finds nothing.
-func WithNonce() (env string, find func() []int) {
+func WithNonce() (env string, find func() []contain.Member) {
 	n := nonce{key: "BOOMBOX_NONCE_" + rand.Text()[:8], value: rand.Text()}
 	return n.key + "=" + n.value, n.find
 }
 
 // find lists the live processes, other than our own, that carry the nonce.
-func (n nonce) find() []int {
+func (n nonce) find() []contain.Member {
 	members, _ := procfs.Carrying(n.key + "=" + n.value) // the only error is a system without /proc
-	var pids []int
-	for _, m := range members {
-		pids = append(pids, m.PID)
-	}
-	return pids
+	return members
 }
 
 // Alive reports whether a process with that id runs. A zombie does not: it is dead and waits to be reaped. Where there
@@ -51,16 +48,16 @@ func Alive(pid int) bool {
 
 // EndAll kills what find finds, by process id, until it finds nothing. It is for what a spec has let escape on purpose,
 // with a find of [WithNonce], which says that it is ours.
-func EndAll(find func() []int) {
+func EndAll(find func() []contain.Member) {
 	ginkgo.GinkgoHelper()
-	gomega.Eventually(func() []int {
-		pids := find()
-		for _, pid := range pids {
-			if p, err := os.FindProcess(pid); err == nil {
+	gomega.Eventually(func() []contain.Member {
+		members := find()
+		for _, m := range members {
+			if p, err := os.FindProcess(m.PID); err == nil {
 				_ = p.Kill()
 				_ = p.Release()
 			}
 		}
-		return pids
+		return members
 	}).WithTimeout(time.Minute).Should(gomega.BeEmpty()) // no promise, only waited for
 }
