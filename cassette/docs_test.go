@@ -1,18 +1,16 @@
 package cassette_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/boombox-go/boombox/internal/suite"
 )
 
 var _ = Describe("docs/cassettes.md", func() {
@@ -33,7 +31,13 @@ var _ = Describe("docs/cassettes.md", func() {
 		_, text, found := strings.Cut(string(data), "## Twenty pains")
 		Expect(found).To(BeTrue())
 		text, _, _ = strings.Cut(text, "\n## ")
-		specs := specTexts(".", filepath.Join("..", "cmd", "boombox"))
+		var files []string
+		for _, dir := range []string{".", filepath.Join("..", "cmd", "boombox")} {
+			inDir, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+			Expect(err).NotTo(HaveOccurred())
+			files = append(files, inDir...)
+		}
+		specs := suite.SpecTexts(files...)
 		known := func(name string) bool {
 			return slices.ContainsFunc(specs, func(spec string) bool { return strings.Contains(spec, name) })
 		}
@@ -55,36 +59,3 @@ var _ = Describe("docs/cassettes.md", func() {
 		}
 	})
 })
-
-// specTexts are the texts of the specs and the names of the fuzz targets in some folders.
-func specTexts(dirs ...string) (list []string) {
-	GinkgoHelper()
-	for _, dir := range dirs {
-		files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
-		Expect(err).NotTo(HaveOccurred())
-		for _, path := range files {
-			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-			Expect(err).NotTo(HaveOccurred())
-			ast.Inspect(file, func(n ast.Node) bool {
-				switch n := n.(type) {
-				case *ast.FuncDecl:
-					if strings.HasPrefix(n.Name.Name, "Fuzz") {
-						list = append(list, n.Name.Name)
-					}
-				case *ast.CallExpr:
-					kind, isName := n.Fun.(*ast.Ident)
-					if !isName || len(n.Args) == 0 || !slices.Contains([]string{"Describe", "DescribeTable", "Context", "When", "It", "Entry"}, kind.Name) {
-						break
-					}
-					if text, isText := n.Args[0].(*ast.BasicLit); isText && text.Kind == token.STRING {
-						value, err := strconv.Unquote(text.Value)
-						Expect(err).NotTo(HaveOccurred())
-						list = append(list, value)
-					}
-				}
-				return true
-			})
-		}
-	}
-	return list
-}

@@ -82,6 +82,12 @@ var _ = Describe("a keeper", func() {
 		Expect(parentOf(a.PID())).NotTo(Equal(parentOf(b.PID())), "one tree at a time")
 	})
 
+	onKeepers("is started ahead, by New: the first start has it", func(m contain.Mechanism) {
+		g := newGroup(m)
+		there := helperProcesses(os.Getpid())
+		Expect(there).To(ContainElement(parentOf(start(g, "sleep").PID())))
+	})
+
 	onKeepers("serves the next start when one has failed", func(m contain.Mechanism) {
 		g := newGroup(m)
 		var first []int
