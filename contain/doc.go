@@ -76,9 +76,9 @@
 // as well. [Options.Keeper] names another program that links this package to be executed in its place. They hold a pidfd
 // of the program and go when it dies; so does the holder, which is all that is in a scope of systemd beside the group. A
 // keeper is started with the group, for its first start, and serves the next one once its tree is verified empty. An
-// idle one goes after one to two seconds, and so does the warden after the
-// last group. A keeper has the umask, the priority and the resource limits that the program had when it started the keeper, no terminal, and a
-// session of its own, and so have its children.
+// idle one goes after one to two seconds, and so does the warden after the last group. A keeper has the umask, the
+// priority and the resource limits that the program had when it started the keeper, no terminal, and a session of its
+// own, and so have its children.
 //
 // # What a child is born with
 //
