@@ -64,6 +64,7 @@ func parse(data []byte, lim limits, seal sealing) (*parsed, error) {
 	if err := p.version(); err != nil {
 		return nil, err
 	}
+	p.expect(trailer)
 	if seal == unsealed {
 		if err := p.content(); err != nil {
 			return nil, err
@@ -86,6 +87,14 @@ func parse(data []byte, lim limits, seal sealing) (*parsed, error) {
 	}
 	p.last = trailer
 	return &p.parsed, nil
+}
+
+// expect makes room for the runs that a trailer tells, as far as the body can have them.
+func (p *parser) expect(trailer []byte) {
+	const shortest = len("run\n  argv \"\"\n  exit 0\n")
+	if n := min(count(trailer), p.limits.Runs, len(p.body)/shortest); n > 0 {
+		p.runs = make([]runText, 0, n)
+	}
 }
 
 // aside does work that looks at size bytes in a goroutine of its own, or at once where that is not worth one. What it returns waits for
@@ -258,6 +267,7 @@ func (p *parser) split() *parser {
 	}
 	at += i + 1
 	rest := &parser{limits: p.limits, body: p.body[at:], parsed: parsed{masked: p.masked, format: p.format}}
+	rest.runs = make([]runText, 0, cap(p.runs)/2)
 	p.body = p.body[:at]
 	return rest
 }

@@ -26,7 +26,7 @@ func skim(data []byte, lim limits) *parsed {
 	if more, err := p.head(); err != nil || !more {
 		return nil
 	}
-	if !p.skimRuns() || p.count(trailer) != len(p.runs) || len(p.runs) > lim.Runs {
+	if !p.skimRuns() || count(trailer) != len(p.runs) || len(p.runs) > lim.Runs {
 		return nil
 	}
 	return &p.parsed
@@ -80,7 +80,7 @@ func (s *skimming) read(part []byte) {
 }
 
 // count is the number of runs that a trailer tells, -1 when it does not read.
-func (p *parser) count(trailer []byte) int {
+func count(trailer []byte) int {
 	fields := bytes.Split(bytes.TrimSuffix(trailer, []byte{'\n'}), []byte{' '})
 	if len(fields) != 3 {
 		return -1
