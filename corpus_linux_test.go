@@ -358,7 +358,7 @@ func (w *witness) startOutside() int {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	Eventually(w.left).WithTimeout(longEnough).Should(ContainElement(cmd.Process.Pid))
+	Eventually(w.leftIDs).WithTimeout(longEnough).Should(ContainElement(cmd.Process.Pid))
 	return cmd.Process.Pid
 }
 
