@@ -17,7 +17,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 )
 
 // mutant is a promise that is switched off, and who must notice.
@@ -31,8 +33,17 @@ type mutant struct {
 type edit struct{ file, place, first, instead string }
 
 // suiteRun are the specs of a package, chosen by Ginkgo's focus, of which each must fail; quick is the focus of those that
-// stand for all of them, "" if there is no need.
+// stand for all of them, "" if there is no need, and none if others stand for them.
 type suiteRun struct{ pkg, focus, quick string }
+
+const none = "none"
+
+// verdict is what became of a suiteRun: the specs that passed, and how many failed.
+type verdict struct {
+	passed []string
+	failed int
+	err    error
+}
 
 func main() {
 	only := flag.String("run", "", "the one mutant to try")
@@ -64,20 +75,31 @@ func (m mutant) try(quick bool) error {
 	if err != nil {
 		return err
 	}
-	var unnoticed []string
-	for _, s := range m.suites {
+	// Side by side: most of their time they wait for what does not come.
+	verdicts := make([]verdict, len(m.suites))
+	var running sync.WaitGroup
+	for i, s := range m.suites {
 		if quick && s.quick != "" {
 			s.focus = s.quick
 		}
-		passed, failed, err := s.run(scratch, overlay)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.pkg, err)
+		if s.focus != none {
+			running.Go(func() { verdicts[i] = s.run(filepath.Join(scratch, strconv.Itoa(i)+".json"), overlay) })
 		}
-		fmt.Printf("%-28s %3d noticed, %d did not\n", s.pkg, failed, len(passed))
-		if failed == 0 && len(passed) == 0 {
+	}
+	running.Wait()
+	var unnoticed []string
+	for i, s := range m.suites {
+		v := verdicts[i]
+		switch {
+		case quick && s.quick == none:
+			continue
+		case v.err != nil:
+			return fmt.Errorf("%s: %w", s.pkg, v.err)
+		case v.failed == 0 && len(v.passed) == 0:
 			unnoticed = append(unnoticed, s.pkg+": no spec ran")
 		}
-		for _, text := range passed {
+		fmt.Printf("%-28s %3d noticed, %d did not\n", s.pkg, v.failed, len(v.passed))
+		for _, text := range v.passed {
 			unnoticed = append(unnoticed, s.pkg+": "+text)
 		}
 	}
@@ -140,32 +162,31 @@ type report []struct {
 
 // run counts the chosen specs that failed and lists those that passed. What was skipped has noticed nothing, and is not
 // asked to.
-func (s suiteRun) run(scratch, overlay string) (passed []string, failed int, err error) {
-	out := filepath.Join(scratch, "report.json")
-	_ = os.Remove(out)
-	cmd := exec.Command("go", "test", "-count=1", s.pkg, "-ginkgo.focus="+s.focus,
+func (s suiteRun) run(out, overlay string) (v verdict) {
+	// Of the tests of a package, the suite alone: an example would wait for what does not end any more.
+	cmd := exec.Command("go", "test", "-count=1", "-run=^Test[A-Z][a-z]*$", s.pkg, "-ginkgo.focus="+s.focus,
 		"-ginkgo.json-report="+out, "-ginkgo.no-color", "-ginkgo.succinct")
 	// In the environment, so that what a suite builds by itself is changed too.
 	cmd.Env = append(os.Environ(), "BOOMBOX_REQUIRE=", strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	log, runErr := cmd.CombinedOutput()
 	b, err := os.ReadFile(out)
 	if err != nil {
-		return nil, 0, fmt.Errorf("the suite did not run (%v):\n%s", runErr, log)
+		return verdict{err: fmt.Errorf("the suite did not run (%v):\n%s", runErr, log)}
 	}
 	var r report
 	if err := json.Unmarshal(b, &r); err != nil {
-		return nil, 0, err
+		return verdict{err: err}
 	}
 	for _, suite := range r {
 		for _, spec := range suite.SpecReports {
 			switch {
 			case spec.LeafNodeType != "It" || spec.State == "skipped" || spec.State == "pending":
 			case spec.State == "passed":
-				passed = append(passed, strings.Join(append(spec.ContainerHierarchyTexts, spec.LeafNodeText), " "))
+				v.passed = append(v.passed, strings.Join(append(spec.ContainerHierarchyTexts, spec.LeafNodeText), " "))
 			default:
-				failed++
+				v.failed++
 			}
 		}
 	}
-	return passed, failed, nil
+	return v
 }
