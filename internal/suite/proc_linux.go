@@ -50,7 +50,9 @@ func descriptors() map[string]string {
 		if target == "anon_inode:[eventpoll]" || target == "anon_inode:[eventfd]" {
 			continue
 		}
-		fds[e.Name()] = target
+		// A file that is removed is the same file: the runtime holds the cpu.max of our own cgroup open, and whoever takes the
+		// controller back removes it.
+		fds[e.Name()] = strings.TrimSuffix(target, " (deleted)")
 	}
 	return fds
 }
