@@ -2,6 +2,8 @@
 
 package contain_test
 
+import "github.com/boombox-go/boombox/contain"
+
 // runHelper has no helpers to run on this system.
 func runHelper() {}
 
