@@ -83,8 +83,10 @@ var _ = Describe("a keeper", func() {
 	})
 
 	onKeepers("is started ahead, by New: the first start has it", func(m contain.Mechanism) {
+		keepers := func() []int { return helpersAs("keeper") }
+		Eventually(keepers).WithTimeout(bound).Should(BeEmpty(), "those of earlier groups")
 		g := newGroup(m)
-		there := helperProcesses(os.Getpid())
+		there := keepers()
 		Expect(there).To(ContainElement(parentOf(start(g, "sleep").PID())))
 	})
 

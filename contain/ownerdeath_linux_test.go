@@ -90,6 +90,14 @@ func helperProcesses(owner int) (pids []int) {
 	return pids
 }
 
+// helpersAs are our own helper programs in one role, such as "warden" or "keeper".
+func helpersAs(role string) []int {
+	return slices.DeleteFunc(helperProcesses(os.Getpid()), func(pid int) bool {
+		args, _ := readFile("/proc/" + itoa(pid) + "/cmdline")
+		return !strings.Contains(args, "\x00"+role+"\x00")
+	})
+}
+
 func must[T any](v T, _ error) T { return v }
 
 func killAll(pids []int) {
@@ -205,19 +213,13 @@ var _ = Describe("the death of the owner", Label("ownerdeath"), func() {
 				Expect(has(g)).To(BeTrue(), "it waits for the warden")
 				return g
 			}
-			wardens := func() []int { // without the keepers that earlier groups have left for the next ones
-				return slices.DeleteFunc(helperProcesses(os.Getpid()), func(pid int) bool {
-					args, _ := readFile("/proc/" + itoa(pid) + "/cmdline")
-					return !strings.Contains(args, "\x00warden\x00")
-				})
-			}
 			g := ask()
-			first := wardens()
+			first := helpersAs("warden")
 			Expect(first).To(HaveLen(1))
 			killAll(first)
 			Eventually(has).WithArguments(g).WithTimeout(bound).Should(BeFalse())
 			ask()
-			Expect(wardens()).To(And(HaveLen(1), Not(ContainElement(first[0]))))
+			Expect(helpersAs("warden")).To(And(HaveLen(1), Not(ContainElement(first[0]))))
 		})
 
 		It("is not heard of by a program that was started with the helper's name alone", func() {
