@@ -84,7 +84,7 @@ var _ = Describe("a keeper", func() {
 
 	onKeepers("is started ahead, by New: the first start has it", func(m contain.Mechanism) {
 		keepers := func() []int { return helpersAs("keeper") }
-		Eventually(keepers).WithTimeout(bound).Should(BeEmpty(), "those of earlier groups")
+		Eventually(keepers).WithTimeout(longEnough).Should(BeEmpty(), "those of earlier specs")
 		g := newGroup(m)
 		there := keepers()
 		Expect(there).To(ContainElement(parentOf(start(g, "sleep").PID())))
