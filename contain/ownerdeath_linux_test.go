@@ -213,6 +213,7 @@ var _ = Describe("the death of the owner", Label("ownerdeath"), func() {
 				Expect(has(g)).To(BeTrue(), "it waits for the warden")
 				return g
 			}
+			Eventually(helpersAs).WithArguments("warden").WithTimeout(longEnough).Should(BeEmpty(), "one of earlier specs is on its way out")
 			g := ask()
 			first := helpersAs("warden")
 			Expect(first).To(HaveLen(1))
