@@ -200,7 +200,16 @@ var _ = Describe("the suites of this project", func() {
 			return err
 		})).To(Succeed())
 		Expect(read).To(BeNumerically(">", 100), "the control: the suites are found")
-		Expect("g.Expect(res.Outcome())"+".To(Equal(x))").To(MatchRegexp(byHand.String()), "the control: it is seen")
+		for _, subject := range []string{
+			"g.Expect(res.Outcome())", "Expect(res.Teardown().Mechanism)", "Expect(g.Mechanism())",
+		} {
+			Expect(subject+".To(Equal(x))").To(MatchRegexp(byHand.String()), "the control: it is seen")
+		}
+		for _, subject := range []string{"Expect(r.find())", "Eventually(find)", "Expect(b.left())", "Expect(w.nonce())"} {
+			Expect(subject+".To(BeEmpty())").To(MatchRegexp(byHand.String()), "the control: it is seen")
+		}
+		Expect("Expect(suite"+".Alive(pid)).To(BeTrue())").To(MatchRegexp(byHand.String()), "the control: it is seen")
+		Expect("Expect(l.Tripped)"+".To(Equal(contain.HasTripped))").To(MatchRegexp(byHand.String()), "the control: it is seen")
 		Expect(found).To(BeEmpty())
 		Expect(allowed).To(HaveLen(len(notByMatchers)), "each exception is one still")
 	})
