@@ -171,6 +171,17 @@ func albumCmd(i int) *runner.Cmd {
 // them, and shuffled, where next to nothing is in the processor's cache.
 func BenchmarkReplay(b *testing.B) { benchmarkReplay(b, runner.Run) }
 
+// BenchmarkReplayOutput reads what they wrote as well, which is decoded when somebody asks for it.
+func BenchmarkReplayOutput(b *testing.B) {
+	benchmarkReplay(b, func(ctx context.Context, r runner.Runner, cmd *runner.Cmd) (*runner.Result, error) {
+		res, err := runner.Run(ctx, r, cmd)
+		if err == nil && (len(res.Stdout()) != 1024 || len(res.Stderr()) == 0) {
+			err = fmt.Errorf("not all of it: %v", res)
+		}
+		return res, err
+	})
+}
+
 // BenchmarkReplayLines reads the lines of the same runs as well.
 func BenchmarkReplayLines(b *testing.B) {
 	benchmarkReplay(b, func(ctx context.Context, r runner.Runner, cmd *runner.Cmd) (*runner.Result, error) {

@@ -113,6 +113,18 @@ func Unquote(s []byte) (data []byte, length int, problem string) {
 	return appendUnquoted(nil, s), length, ""
 }
 
+// ReadText and ReadLines read the text lines of standard output: the one quickly, the other line by line.
+func ReadText(lines []byte, size int) []byte {
+	return readText(lines, len(`  out "`), size)
+}
+
+func ReadLines(lines []byte) []byte { return appendText(nil, lines, len(`  out "`)) }
+
+// ReadEven reports whether the quick reader reads the lines by itself.
+func ReadEven(lines []byte, size int) bool {
+	return readEven(make([]byte, size), lines, len(`  out "`))
+}
+
 // EscapedLen is the length that the choice of an encoding goes by.
 func EscapedLen(data []byte) (int, bool) { return escapedLen(data) }
 

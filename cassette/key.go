@@ -132,27 +132,33 @@ func readBounded(r io.ReadCloser) ([]byte, error) {
 // keySeed makes the hashes of this process like those of no other.
 var keySeed = maphash.MakeSeed()
 
-// hash is the key of the index. Two different calls can share a hash: is decides.
+// hash is the key of the index. Two different calls can share a hash: equal and answers decide.
 func (c *call) hash() uint64 {
-	var h maphash.Hash
-	h.SetSeed(keySeed)
-	h.WriteString(programOf(c.argv))
+	var room [keyRoom]byte
+	key := append(room[:0], programOf(c.argv)...)
 	for _, arg := range c.argv[1:] {
-		h.WriteByte(0)
-		h.WriteString(arg)
+		key = append(append(key, 0), arg...)
 	}
-	h.WriteByte(1)
-	h.WriteString(c.dir)
-	h.WriteByte(1)
-	h.Write(c.stdin)
-	if c.inherit {
-		h.WriteByte(2)
+	key = append(append(key, 1), c.dir...)
+	return hashKey(key, c.stdin, c.inherit, c.interactive, c.pty)
+}
+
+// keyRoom is for most keys enough not to need memory of their own.
+const keyRoom = 256
+
+// hashKey adds what there is beside words to a key.
+func hashKey(key, stdin []byte, inherit, interactive bool, pty runner.PTY) uint64 {
+	key = append(append(key, 1), stdin...)
+	if inherit {
+		key = append(key, 2)
 	}
-	if c.interactive {
-		h.WriteByte(3)
+	if interactive {
+		key = append(key, 3)
 	}
-	hashPTY(&h, c.pty)
-	return h.Sum64()
+	if pty != noPTY {
+		key = appendSize(append(key, 4), pty)
+	}
+	return maphash.Bytes(keySeed, key)
 }
 
 // input is what the run's input adds to its key.
@@ -169,45 +175,18 @@ func (r *runText) hash() uint64 {
 		c := r.call()
 		return c.hash()
 	}
-	var h maphash.Hash
-	h.SetSeed(keySeed)
-	first := true
+	var room [keyRoom]byte
+	key := room[:0]
 	r.lines(secArgv, func(_, payload []byte) {
-		if first {
-			h.WriteString(programOf([]string{unquoted(payload)}))
-			first = false
-			return
+		if len(key) == 0 {
+			key = append(key, programOf([]string{unquoted(payload)})...)
+		} else {
+			key = appendUnquoted(append(key, 0), payload)
 		}
-		h.WriteByte(0)
-		writeQuoted(&h, payload)
 	})
-	h.WriteByte(1)
-	r.lines(secDir, func(_, payload []byte) { writeQuoted(&h, payload) })
-	h.WriteByte(1)
-	h.Write(r.input())
-	if r.inherit {
-		h.WriteByte(2)
-	}
-	if r.interactive {
-		h.WriteByte(3)
-	}
-	hashPTY(&h, r.pty)
-	return h.Sum64()
-}
-
-func hashPTY(h *maphash.Hash, size runner.PTY) {
-	if size != noPTY {
-		var b [13]byte
-		h.Write(appendSize(append(b[:0], 4), size))
-	}
-}
-
-func writeQuoted(h *maphash.Hash, payload []byte) {
-	if inner := payload[1 : len(payload)-1]; bytes.IndexByte(inner, '\\') < 0 {
-		h.Write(inner)
-	} else {
-		h.WriteString(unquoted(payload))
-	}
+	key = append(key, 1)
+	r.lines(secDir, func(_, payload []byte) { key = appendUnquoted(key, payload) })
+	return hashKey(key, r.input(), r.inherit, r.interactive, r.pty)
 }
 
 // call is what the run is matched by.
@@ -228,19 +207,25 @@ func (r *runText) answers(c *call) bool {
 	if r.argc != len(c.argv) || r.inherit != c.inherit || r.interactive != c.interactive || r.pty != c.pty || !r.interactive && r.size[0] != len(c.stdin) || (r.start[secDir] == 0) != (c.dir == "") {
 		return false
 	}
-	same, i := true, 0
-	r.lines(secArgv, func(_, payload []byte) {
-		if i == 0 {
-			same = equalQuoted(payload, c.argv[0]) || programOf([]string{unquoted(payload)}) == programOf(c.argv)
-		} else {
-			same = same && equalQuoted(payload, c.argv[i])
+	return r.sameWords(c) && (len(c.stdin) == 0 || bytes.Equal(r.stream(secIn), c.stdin))
+}
+
+// sameWords compares the arguments, of which there are as many, and the directory.
+func (r *runText) sameWords(c *call) bool {
+	at := int(r.start[secArgv])
+	for i, arg := range c.argv {
+		payload, next := r.payload(at, len("  argv "))
+		same := equalQuoted(payload, arg) || i == 0 && programOf([]string{unquoted(payload)}) == programOf(c.argv)
+		if !same {
+			return false
 		}
-		i++
-	})
-	if same && c.dir != "" {
-		r.lines(secDir, func(_, payload []byte) { same = equalQuoted(payload, c.dir) })
+		at = next
 	}
-	return same && (len(c.stdin) == 0 || bytes.Equal(r.stream(secIn), c.stdin))
+	if c.dir == "" {
+		return true
+	}
+	payload, _ := r.payload(int(r.start[secDir]), len("  dir "))
+	return equalQuoted(payload, c.dir)
 }
 
 // equalQuoted compares without unquoting where there is nothing to unquote.

@@ -20,6 +20,9 @@ import (
 // would be born with has no meaning where there is none: Env, Require, Limits, NewSession, NoNewPrivileges, NoCoreDumps, Credential,
 // Umask, Rlimits, Nice, IOPriority, CPUAffinity and OOMScoreAdj. Files and Arg0 are refused, here and by a [Recorder].
 //
+// What a run wrote is decoded when somebody asks for it, unless the command does something with every byte: a Result keeps the cassette
+// in memory for as long as it is kept itself.
+//
 // A run is played once, or as often as a line "repeat" in it says; a call without a run left is a miss, a [*MissError], which the player also keeps.
 // Concurrent calls of one key are answered in the order in which they come.
 //

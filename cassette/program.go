@@ -13,8 +13,16 @@ func programOf(argv []string) string {
 	if len(argv) == 0 {
 		return ""
 	}
-	name := strings.TrimRight(argv[0], `/\`)
-	if name = name[strings.LastIndexAny(name, `/\`)+1:]; name == "" {
+	end := len(argv[0])
+	for end > 0 && isSlash(argv[0][end-1]) {
+		end--
+	}
+	begin := end
+	for begin > 0 && !isSlash(argv[0][begin-1]) {
+		begin--
+	}
+	name := argv[0][begin:end]
+	if name == "" {
 		return argv[0]
 	}
 	if n := len(name) - len(".exe"); n > 0 && strings.EqualFold(name[n:], ".exe") {
@@ -22,6 +30,8 @@ func programOf(argv []string) string {
 	}
 	return name
 }
+
+func isSlash(c byte) bool { return c == '/' || c == '\\' }
 
 // describeCall is a call as messages show it: the program and how many arguments it got.
 func describeCall(argv []string) string {

@@ -193,8 +193,63 @@ func scanQuoted(s []byte) (length, size int) {
 	}
 }
 
-// appendText appends what the text lines of one stream stand for. prefix is how much stands before the text of a line, its
-// opening quote included. The lines were checked, so that only backslashes have to be looked for.
+// readText is what the text lines of one stream stand for: size bytes. prefix is how much stands before the text of a line, its opening
+// quote included. The lines were checked.
+func readText(lines []byte, prefix, size int) []byte {
+	dst := make([]byte, size)
+	if !readEven(dst, lines, prefix) {
+		dst = appendText(dst[:0], lines, prefix)
+	}
+	return dst
+}
+
+// readEven reads lines that each end in an escape, as those of output do, except for the last one: so the next backslash is all that is
+// looked for. It reports false where lines are not like that: it would read the end of one as a part of it, and so come to more than
+// there is.
+func readEven(dst, lines []byte, prefix int) bool {
+	const step = 64
+	i, n := prefix, 0
+	for i < len(lines) {
+		k := bytes.IndexByte(lines[i:], '\\')
+		if k < 0 {
+			k = len(lines) - i - len("\"\n")
+			return n+k == len(dst) && copy(dst[n:], lines[i:i+k]) == k
+		}
+		switch {
+		case n+k >= len(dst):
+			return false
+		case k <= step && len(lines)-i >= step && len(dst)-n >= step:
+			*(*[step]byte)(dst[n:]) = *(*[step]byte)(lines[i:]) // which is faster than to copy no more than is wanted
+		default:
+			copy(dst[n:], lines[i:i+k])
+		}
+		i, n = i+k, n+k
+		if simple := simpleEscapes[lines[i+1]]; simple != 0 {
+			dst[n] = simple
+			i, n = i+2, n+1
+		} else {
+			u, _ := readUnit(lines[i:])
+			if n+u.length() > len(dst) {
+				return false
+			}
+			if u.isByte {
+				dst[n] = byte(u.value)
+			} else {
+				utf8.EncodeRune(dst[n:], u.value)
+			}
+			i, n = i+u.size, n+u.length()
+		}
+		if lines[i] == '"' {
+			if i += len("\"\n"); i < len(lines) && lines[i+2] == 'x' {
+				return false
+			}
+			i += prefix
+		}
+	}
+	return n == len(dst)
+}
+
+// appendText appends what the text lines of one stream stand for.
 func appendText(dst, lines []byte, prefix int) []byte {
 	for len(lines) > prefix {
 		eol := bytes.IndexByte(lines, '\n')

@@ -1,6 +1,8 @@
 package cassette_test
 
 import (
+	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -69,6 +71,59 @@ var _ = Describe("Strings of the file", func() {
 		Entry("a raw override", "\"a\u202eb\"", "invisible or direction-changing character that is not escaped"),
 		Entry("a raw C1 control", "\"a\u009bb\"", "invisible or direction-changing character that is not escaped"),
 	)
+})
+
+var _ = Describe("text lines", func() {
+	// lines are text lines of data, each cut where cut says: so many bytes from the last cut.
+	lines := func(data []byte, cut func(rest []byte) int, extension func() bool) (text []byte) {
+		for len(data) > 0 {
+			n := cut(data)
+			text = append(append(append(text, "  out "...), cassette.Quoted(data[:n])...), '\n')
+			if extension() {
+				text = append(text, "  x-note \"\\n\"\n"...)
+			}
+			data = data[n:]
+		}
+		return text
+	}
+	never := func() bool { return false }
+	byLine := func(rest []byte) int {
+		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
+			return i + 1
+		}
+		return len(rest)
+	}
+
+	It("are read the same quickly and line by line, wherever they are cut and whatever stands among them", func() {
+		rnd := random()
+		quick := 0
+		for range 20_000 {
+			data := randomBytes(rnd, 300)
+			cut, extension := byLine, never
+			if rnd.IntN(2) == 0 {
+				cut = func(rest []byte) int { return 1 + rnd.IntN(len(rest)) }
+			}
+			if rnd.IntN(4) == 0 {
+				extension = func() bool { return rnd.IntN(3) == 0 }
+			}
+			text := lines(data, cut, extension)
+			if got := cassette.ReadText(text, len(data)); !bytes.Equal(got, data) {
+				Fail(fmt.Sprintf("%q was read as %q", text, got))
+			}
+			Expect(bytes.Equal(cassette.ReadLines(text), data)).To(BeTrue(), "%q", text)
+			if cassette.ReadEven(text, len(data)) {
+				quick++
+			}
+		}
+		Expect(quick).To(BeNumerically(">", 5000), "the quick reader must not be idle")
+		Expect(quick).To(BeNumerically("<", 15_000), "nor be given easy lines alone")
+	})
+
+	It("are read quickly when they are those of output", func() {
+		data := bytes.Repeat([]byte("warning: \x1b[32mok\x1b[0m \"quoted\" na\u00efve\t.\n"), 50)
+		Expect(cassette.ReadEven(lines(data, byLine, never), len(data))).To(BeTrue())
+		Expect(cassette.ReadEven(lines(data[:len(data)-1], byLine, never), len(data)-1)).To(BeTrue(), "without the last newline")
+	})
 })
 
 // random is seeded by Ginkgo, which prints the seed.

@@ -67,6 +67,11 @@ func (r *runText) pending() bool {
 // finished is the run as one that is over before it is played: what an instant script comes to, without the chunks.
 func (r *runText) finished(t translator) runner.Finished {
 	f := runner.Finished{Outcome: r.end.outcome, Status: r.end.knownStatus(), PipesHeld: r.held, Replayed: true, Teardown: r.teardown()}
+	if t.none() && r.start[secCut] == 0 {
+		f.Late = [2]runner.Late{(*stdoutOf)(r), (*stderrOf)(r)}
+		f.Arrival, f.Duration = r.arrivals()
+		return f
+	}
 	for id, stream := range [2]*[]byte{&f.Stdout, &f.Stderr} {
 		c := r.capture(runner.StreamID(id))
 		*stream = t.toLive(c.data, nil)
@@ -83,6 +88,17 @@ func (r *runText) finished(t translator) runner.Finished {
 	}
 	return f
 }
+
+// stdoutOf and stderrOf are streams of a run that are decoded when somebody reads them.
+type (
+	stdoutOf runText
+	stderrOf runText
+)
+
+func (r *stdoutOf) Len() int     { return r.size[secOut-secIn] }
+func (r *stdoutOf) Read() []byte { return (*runText)(r).stream(secOut) }
+func (r *stderrOf) Len() int     { return r.size[secErr-secIn] }
+func (r *stderrOf) Read() []byte { return (*runText)(r).stream(secErr) }
 
 // teardown is what is known of the tree: the evidence of its caps, and nothing of how it was held.
 func (r *runText) teardown() runner.Teardown { return runner.Teardown{Evidence: r.evidence()} }

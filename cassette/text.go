@@ -115,6 +115,17 @@ func (r *runText) lines(s section, fn func(tag, payload []byte)) {
 	}
 }
 
+// payload is what stands behind the first prefix bytes of the first line from at on that is no extension, and where the next line begins.
+func (r *runText) payload(at, prefix int) (payload []byte, next int) {
+	for {
+		next = at + bytes.IndexByte(r.text[at:], '\n') + 1
+		if r.text[at+2] != 'x' {
+			return r.text[at+prefix : next-1], next
+		}
+		at = next
+	}
+}
+
 // tags are the tags of the text lines of the three streams.
 var tags = [...]string{"in", "out", "err"}
 
@@ -126,10 +137,10 @@ func (r *runText) stream(s section) []byte {
 	if r.enc[s-secIn] == encFile {
 		return bytes.Clone(r.side[r.sideName(s)])
 	}
-	data := make([]byte, 0, r.size[s-secIn])
 	if r.enc[s-secIn] == encText {
-		return appendText(data, r.section(s), len(`  out "`)-len("out")+len(tags[s-secIn]))
+		return readText(r.section(s), len(`  out "`)-len("out")+len(tags[s-secIn]), r.size[s-secIn])
 	}
+	data := make([]byte, 0, r.size[s-secIn])
 	r.lines(s, func(tag, payload []byte) {
 		if tag[len(tag)-1] == '4' {
 			data = appendBase64(data, payload)
@@ -170,20 +181,21 @@ func (r *runText) tape() (t tape) {
 
 // arrivals is the order in which the output of a run came, nil where there is none to tell, and how long the run took.
 func (r *runText) arrivals() (order []runner.Span, took time.Duration) {
+	if r.start[secTape] == 0 {
+		return nil, 0
+	}
 	both := r.total(runner.Stdout) > 0 && r.total(runner.Stderr) > 0
-	r.lines(secTape, func(_, payload []byte) {
+	payload, _ := r.payload(int(r.start[secTape]), len("  tape "))
+	if both {
+		order = make([]runner.Span, 0, bytes.Count(payload, []byte{' '}))
+	}
+	exit, _ := eachArrival(payload, func(a arrival) {
+		took += a.after
 		if both {
-			order = make([]runner.Span, 0, bytes.Count(payload, []byte{' '}))
+			order = append(order, runner.Span{Stream: a.stream, Bytes: a.n})
 		}
-		exit, _ := eachArrival(payload, func(a arrival) {
-			took += a.after
-			if both {
-				order = append(order, runner.Span{Stream: a.stream, Bytes: a.n})
-			}
-		})
-		took += exit
 	})
-	return order, took
+	return order, took + exit
 }
 
 func unquoted(payload []byte) string { return string(appendUnquoted(nil, payload)) }

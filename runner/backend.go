@@ -68,6 +68,14 @@ type Teardown struct {
 	Err error
 }
 
+// Late is a stream that is not read before somebody asks for it. It is safe for concurrent use, and never changes.
+type Late interface {
+	// Len is how long it is, in bytes.
+	Len() int
+	// Read is all of it. The caller owns what it returns.
+	Read() []byte
+}
+
 // Finished is a run that is over before it is played: everything that is known of it. [Settle] makes a settled
 // [Process] of it without a goroutine.
 type Finished struct {
@@ -78,6 +86,9 @@ type Finished struct {
 	// Stdout and Stderr are the streams as the child wrote them. They go through the policies and tees of the command.
 	// The Process keeps these slices and copies nothing: they must not be changed afterwards.
 	Stdout, Stderr []byte
+	// Late are the streams that stand somewhere else, each in place of its slice, and are read when somebody asks for them: at once where
+	// the command does something with every byte, or does not keep all of them.
+	Late [2]Late
 	// Arrival is the order in which the bytes of both streams came, for [Process.Lines]; what it does not tell of comes
 	// last, standard output first. It is kept as it is.
 	Arrival []Span

@@ -200,15 +200,16 @@ type captured struct {
 	id     StreamID
 	max    int64
 	chunks [][]byte
-	held   int64
-	total  int64
+	// late is all of the stream, in place of chunks.
+	late  Late
+	held  int64
+	total int64
 	// begin is where what was kept begins among the offered bytes.
 	begin, offered int64
-	// overflowed: it passed a cap that fails the run; maxLines is that cap, if it is one of lines.
-	overflowed bool
-	maxLines   int64
-	// partial says that the stream was given up before its end.
-	partial bool
+	// maxLines is the cap that it passed, if that is one of lines.
+	maxLines int64
+	// overflowed: it passed a cap that fails the run. partial: it was given up before its end.
+	overflowed, partial bool
 }
 
 func (c *captured) truncated() bool { return c.partial || c.held < c.offered }
@@ -233,8 +234,11 @@ func (c *captured) keepLast(n int64) {
 // bytes is a copy of what was kept. A strings.Builder does not clear the memory that it then fills, as make would; for
 // hundreds of megabytes that is half of the time. Nobody else has its string.
 func (c *captured) bytes() []byte {
-	if c.held == 0 {
+	switch {
+	case c.held == 0:
 		return []byte{}
+	case c.late != nil:
+		return c.late.Read()
 	}
 	var b strings.Builder
 	b.Grow(int(c.held))

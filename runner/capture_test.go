@@ -75,6 +75,19 @@ func model(data []byte, s runner.Stream) played {
 	return want
 }
 
+// lateText is a stream that counts how often it is read.
+type lateText struct {
+	text  string
+	reads int
+}
+
+func (t *lateText) Len() int { return len(t.text) }
+
+func (t *lateText) Read() []byte {
+	t.reads++
+	return []byte(t.text)
+}
+
 var _ = Describe("capture", func() {
 	for policy, name := range map[runner.Policy]string{
 		runner.Fail: "Fail", runner.Head: "Head", runner.Tail: "Tail", runner.Discard: "Discard",
@@ -171,6 +184,54 @@ var _ = Describe("Settle", func() {
 		Expect(res).To(BeContainedBy(contain.Cgroup2))
 		Expect(p.Close()).To(Succeed())
 	})
+
+	DescribeTable("makes of a late stream what it makes of one that is there", func(configure func(*runner.Cmd), atOnce bool) {
+		out, errs := "one\ntwo\nthree\n", "first\nsecond\n"
+		play := func(run runner.Finished, seen *bytes.Buffer) []any {
+			cmd := runner.Command("x")
+			configure(cmd)
+			if cmd.Output.Stdout.Tee != nil {
+				cmd.Output.Stdout.Tee = seen
+			}
+			if cmd.Output.Stdout.OnLine != nil {
+				cmd.Output.Stdout.OnLine = func(l runner.Line) { seen.WriteString(l.Text + l.End) }
+			}
+			run.Outcome = runner.Exited(0)
+			run.Arrival = []runner.Span{{Stream: runner.Stderr, Bytes: 6}, {Stream: runner.Stdout, Bytes: 8}, {Stream: runner.Stderr, Bytes: 7}}
+			p := runner.Settle(cmd, run)
+			lines := allLines(p)
+			res, _ := p.Result()
+			return []any{
+				res.Outcome(), string(res.Stdout()), string(res.Stderr()), res.StdoutTotal(), res.StderrTotal(), res.StdoutTruncated(), res.StderrTruncated(),
+				lines, seen.String(), fmt.Sprint(res),
+			}
+		}
+		var seen, seenLate bytes.Buffer
+		there := play(runner.Finished{Stdout: []byte(out), Stderr: []byte(errs)}, &seen)
+		streams := [2]*lateText{{text: out}, {text: errs}}
+		Expect(play(runner.Finished{Late: [2]runner.Late{streams[0], streams[1]}}, &seenLate)).To(Equal(there))
+
+		late := &lateText{text: out}
+		cmd := runner.Command("x")
+		configure(cmd)
+		runner.Settle(cmd, runner.Finished{Outcome: runner.Exited(0), Late: [2]runner.Late{late}})
+		Expect(late.reads > 0).To(Equal(atOnce), "read before somebody asked")
+	},
+		Entry("by default", func(*runner.Cmd) {}, false),
+		Entry("as long as its cap", func(cmd *runner.Cmd) { cmd.Output = runner.Both(runner.Stream{MaxBytes: 14}) }, false),
+		Entry("the head", func(cmd *runner.Cmd) { cmd.Output = runner.Both(runner.Stream{Policy: runner.Head}) }, false),
+		Entry("the tail", func(cmd *runner.Cmd) { cmd.Output = runner.Both(runner.Stream{Policy: runner.Tail}) }, false),
+		Entry("carriage returns", func(cmd *runner.Cmd) { cmd.Output = runner.Both(runner.Stream{Framing: runner.CarriageReturn}) }, false),
+		Entry("longer than its cap", func(cmd *runner.Cmd) { cmd.Output = runner.Both(runner.Stream{MaxBytes: 13}) }, true),
+		Entry("a short head", func(cmd *runner.Cmd) { cmd.Output = runner.Both(runner.Stream{Policy: runner.Head, MaxBytes: 5}) }, true),
+		Entry("a short tail", func(cmd *runner.Cmd) { cmd.Output = runner.Both(runner.Stream{Policy: runner.Tail, MaxBytes: 5}) }, true),
+		Entry("a cap on lines", func(cmd *runner.Cmd) { cmd.Output = runner.Both(runner.Stream{MaxLines: 2}) }, true),
+		Entry("discarded", func(cmd *runner.Cmd) { cmd.Output = runner.Both(runner.Stream{Policy: runner.Discard}) }, true),
+		Entry("a tee", func(cmd *runner.Cmd) { cmd.Output.Stdout.Tee = &bytes.Buffer{} }, true),
+		Entry("a handler", func(cmd *runner.Cmd) { cmd.Output.Stdout.OnLine = func(runner.Line) {} }, true),
+		Entry("without escapes", func(cmd *runner.Cmd) { cmd.Output.Stdout.StripVT = true }, true),
+		Entry("merged", func(cmd *runner.Cmd) { cmd.Output.Merge = true }, true),
+	)
 
 	It("costs neither goroutine nor more than a few allocations", func(ctx SpecContext) {
 		cmd := runner.Command("git", "status")

@@ -135,8 +135,8 @@ func (r *run) follow(ctx context.Context) *follower {
 
 // follow replays a run that was over from the start.
 func (r *result) follow(ctx context.Context) *follower {
-	to := &follower{ctx: ctx, split: r.lines}
-	to.queue = r.order.replay(whole(Stdout, r.heard[Stdout]), whole(Stderr, r.heard[Stderr]))
+	to := &follower{ctx: ctx, split: [2]splitter{{lineRule: r.lines[Stdout]}, {lineRule: r.lines[Stderr]}}}
+	to.queue = r.order.replay(r.whole(Stdout, &r.stdout), r.whole(Stderr, &r.stderr))
 	to.queue = append(to.queue, piece{id: Stdout, end: true}, piece{id: Stderr, end: true})
 	return to
 }

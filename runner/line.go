@@ -45,11 +45,16 @@ func (l Line) describe() string {
 	return s
 }
 
-// splitter cuts one stream into lines. What it gives depends on the bytes alone.
-type splitter struct {
+// lineRule is where the lines of one stream end, and how much of one is kept.
+type lineRule struct {
 	id      StreamID
 	framing Framing
 	max     int
+}
+
+// splitter cuts one stream into lines. What it gives depends on the bytes alone.
+type splitter struct {
+	lineRule
 	// begun is the beginning of a line whose end has not come, up to max bytes; length is how long it is so far, and
 	// tail its last byte.
 	begun  []byte
@@ -59,7 +64,7 @@ type splitter struct {
 	afterCR bool
 }
 
-func (s *splitter) init(id StreamID, stream *Stream) {
+func (s *lineRule) init(id StreamID, stream *Stream) {
 	s.id, s.framing, s.max = id, stream.Framing, stream.maxLine()
 }
 

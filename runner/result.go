@@ -36,7 +36,7 @@ type result struct {
 	// in time, all of it is there, whatever the policies keep.
 	heard [2][]byte
 	order arrivals
-	lines [2]splitter
+	lines [2]lineRule
 }
 
 func (r *result) self() *result { return r }

@@ -37,6 +37,7 @@ func Settle(cmd *Cmd, run Finished) *Process {
 		r.lines[id].init(StreamID(id), s)
 	}
 	if cmd.merges() {
+		run.read()
 		run.Stdout, run.Stderr = r.order.merged(run.Stdout, run.Stderr), nil
 		r.order.spans = nil
 	}
@@ -45,8 +46,11 @@ func Settle(cmd *Cmd, run Finished) *Process {
 		r.fail(err)
 	}
 	taps := newTaps(cmd.taps)
-	r.stdout = s.stream(Stdout, &cmd.Output.Stdout, run.Stdout, taps, files[Stdout].file)
-	r.stderr = s.stream(Stderr, &cmd.Output.Stderr, run.Stderr, taps, files[Stderr].file)
+	if taps != nil || files[Stdout].file != nil || files[Stderr].file != nil {
+		run.read()
+	}
+	r.stdout = s.stream(Stdout, &cmd.Output.Stdout, run.Stdout, run.Late[Stdout], taps, files[Stdout].file)
+	r.stderr = s.stream(Stderr, &cmd.Output.Stderr, run.Stderr, run.Late[Stderr], taps, files[Stderr].file)
 	if r.outcome.natural() && (r.stdout.overflowed || r.stderr.overflowed) {
 		r.outcome = Overflowed
 	}
@@ -74,8 +78,28 @@ func (r *result) fail(cause error) {
 	}
 }
 
+// read reads what is late.
+func (f *Finished) read() {
+	for id, stream := range [...]*[]byte{Stdout: &f.Stdout, Stderr: &f.Stderr} {
+		if late := f.Late[id]; late != nil {
+			*stream, f.Late[id] = late.Read(), nil
+		}
+	}
+}
+
+// plain reports whether nothing is done with the first n bytes of a stream but to keep them.
+func (s *Stream) plain(n int) bool {
+	return s.Policy != Discard && int64(n) <= s.max() && s.MaxLines == 0 && s.Tee == nil && s.OnLine == nil && !s.StripVT && s.Redact == nil
+}
+
 // stream passes one stream, whole, through all that the command has for it.
-func (r *settledRun) stream(id StreamID, stream *Stream, data []byte, taps *taps, file *os.File) captured {
+func (r *settledRun) stream(id StreamID, stream *Stream, data []byte, late Late, taps *taps, file *os.File) captured {
+	if late != nil {
+		if n := late.Len(); stream.plain(n) {
+			return captured{id: id, max: stream.max(), late: late, held: int64(n), total: int64(n), offered: int64(n)}
+		}
+		data = late.Read()
+	}
 	kept := data
 	if shape := newShaper(id, stream); shape != nil {
 		kept = append(slices.Clone(shape.feed(data)), shape.flush()...)
@@ -105,8 +129,22 @@ func (r *settledRun) stream(id StreamID, stream *Stream, data []byte, taps *taps
 	return s.finish(id)
 }
 
+// whole is all of a stream, whatever is kept of it.
+func (r *result) whole(id StreamID, kept *captured) captured {
+	if kept.late != nil {
+		return whole(id, kept.late.Read())
+	}
+	return whole(id, r.heard[id])
+}
+
 // describe is what the printers show.
 func (f Finished) describe() string {
+	sizes := [2]int{len(f.Stdout), len(f.Stderr)}
+	for id, late := range f.Late {
+		if late != nil {
+			sizes[id] = late.Len()
+		}
+	}
 	return fmt.Sprintf("finished run: %s after %s, %d bytes on stdout, %d on stderr", f.Outcome,
-		f.Duration.Round(time.Millisecond), len(f.Stdout), len(f.Stderr))
+		f.Duration.Round(time.Millisecond), sizes[Stdout], sizes[Stderr])
 }
