@@ -194,8 +194,8 @@ func ParsePIDs(text []byte) []int { return appendPIDs(nil, text) }
 // MostRead is the most that is read of a file.
 const MostRead = mostRead
 
-// UnpackStatus reads what a keeper says of how a child ended.
-var UnpackStatus = unpackStatus
+// UnpackExit reads what a keeper says of how a child ended.
+var UnpackExit = unpackExit
 
 // RefusedFile is how a cap is refused when one of its files cannot be written.
 func RefusedFile(kind LimitKind, file string, err error) *LimitError {

@@ -127,7 +127,10 @@ func (h *helperProcess) catch() {
 	}()
 }
 
-func (h *helperProcess) wake() { _, _ = unix.Write(h.childDied, []byte{1, 0, 0, 0, 0, 0, 0, 0}) }
+func (h *helperProcess) wake() { ring(h.childDied) }
+
+// ring makes an eventfd readable.
+func ring(eventfd int) { _, _ = unix.Write(eventfd, []byte{1, 0, 0, 0, 0, 0, 0, 0}) }
 
 // await waits until a message has come (true), a child has died, another of the descriptors is readable, or timeout
 // milliseconds are over (-1: never). If the owner has died, or has let go of the socket, it returns errOrphaned.

@@ -16,7 +16,7 @@ import (
 const (
 	// messageStart: path, argv, environment, directory, whether it leads a session, and whether there is a leaf; with the descriptors of the working
 	// directory, of the leaf if there is one, and of the streams and files. Answer: a step and an error number, or 0 and a
-	// pidfd.
+	// pidfd. The spawner gives it.
 	messageStart = 's'
 	// messageStrike: kill them all. No answer.
 	messageStrike = 'k'
@@ -25,7 +25,10 @@ const (
 	// messageRelease: reap the first process. Answer: 1 if nobody is left, dead or alive, and 0 if nothing was done
 	// because somebody is alive.
 	messageRelease = 'r'
-	// messageExit is not asked for: how the first process ended.
+	// messageRenew: what messageRelease says, of a tree of which the owner knows that nobody is left. No answer: whoever has come in
+	// from elsewhere since is killed.
+	messageRenew = 'n'
+	// messageExit is not asked for: how the first process ended, and 1 if nobody else was alive, in which case nobody will be.
 	messageExit = 'x'
 )
 
@@ -41,7 +44,10 @@ type keeperProcess struct {
 	namespaced bool
 	pid        int // as /proc shows it
 
+	// starts has the order for the spawner, and orders, an eventfd, is what it waits at: a thread that the kernel wakes is there sooner
+	// than one that the scheduler looks for.
 	starts   chan startOrder
+	orders   int
 	started  chan startOutcome
 	starting bool
 	// siblings lists the children of the spawner, and orphans those of the main thread; -1 if this kernel does not.
@@ -50,12 +56,13 @@ type keeperProcess struct {
 	leader *leader // nil when there is none
 	pidfd  int     // the leader's
 	told   bool    // the owner knows how the leader ended
+	served int     // trees until now
 }
 
 // serveKeeper is the keeper's side. The caller is the main thread: it is, as long as the program initialises.
 func (h *helperProcess) serveKeeper(namespaced bool) {
 	k := &keeperProcess{
-		helperProcess: h, namespaced: namespaced, starts: make(chan startOrder), started: make(chan startOutcome, 1),
+		helperProcess: h, namespaced: namespaced, starts: make(chan startOrder, 1), started: make(chan startOutcome, 1),
 		pidfd: -1,
 	}
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
@@ -64,11 +71,12 @@ func (h *helperProcess) serveKeeper(namespaced bool) {
 		err = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	}
 	self, pidfdErr := unix.PidfdOpen(os.Getpid(), 0)
-	if err = errors.Join(err, pidfdErr); err != nil {
+	orders, eventErr := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	if err = errors.Join(err, pidfdErr, eventErr); err != nil {
 		h.ready(bare(err), -1)
 		quit(1)
 	}
-	k.pid = pid
+	k.pid, k.orders = pid, orders
 	k.orphans = openChildren()
 	ready := make(chan struct{})
 	go k.spawner(ready)
@@ -122,6 +130,9 @@ func (k *keeperProcess) answer() error {
 	if err != nil {
 		return err
 	}
+	if err := k.collect(); err != nil {
+		return err
+	}
 	body := unpacker{rest: m.body}
 	if m.kind == messageStart {
 		return k.begin(&body, m.files)
@@ -135,6 +146,8 @@ func (k *keeperProcess) answer() error {
 		return k.reply(m.kind, truth(k.quiet()))
 	case messageRelease:
 		return k.reply(m.kind, truth(k.release()))
+	case messageRenew:
+		return k.renew()
 	}
 	return errMalformed
 }
@@ -163,30 +176,20 @@ func (k *keeperProcess) begin(body *unpacker, files []int) error {
 	}
 	k.starting = true
 	k.starts <- order
+	ring(k.orders)
 	return nil
 }
 
-// collect tells the owner how a start went, when it is over.
+// collect takes over what the spawner has started, and told the owner.
 func (k *keeperProcess) collect() error {
 	select {
 	case out := <-k.started:
 		k.starting = false
 		if out.err == nil {
-			k.leader, k.pidfd, k.told = newLeader(out.pid, out.pidfd), out.pidfd, false
-			var body packed
-			body.text("")
-			body.number(0)
-			return k.link.send(message{kind: messageStart, body: body, files: []int{out.pidfd}})
+			// Our own child, which nobody else waits for, needs no pidfd but to be watched.
+			k.leader, k.pidfd, k.told = newLeader(out.pid, -1), out.pidfd, false
 		}
-		var body packed
-		step, errno := StepExec, syscall.EINVAL
-		if e, ok := errors.AsType[*StartError](out.err); ok {
-			step = e.Step
-		}
-		_ = errors.As(out.err, &errno)
-		body.text(string(step))
-		body.number(uint64(errno))
-		return k.link.send(message{kind: messageStart, body: body})
+		return out.unheard
 	default:
 		return nil
 	}
@@ -203,7 +206,7 @@ func (k *keeperProcess) tell() error {
 	}
 	k.told = true
 	return k.reply(messageExit, uint64(status.Code), uint64(status.Signal), truth(status.Core), truth(status.Lost),
-		uint64(status.CPU))
+		uint64(status.CPU), truth(k.quiet()))
 }
 
 // How long a keeper stays with those whom it has killed, which spares its owner to ask, and to strike, again and again
@@ -342,6 +345,7 @@ func (k *keeperProcess) release() bool {
 		if k.tell() != nil || k.leader.reap(time.Now().Add(removeBound)) != nil {
 			return false
 		}
+		_ = unix.Close(k.pidfd)
 		k.leader, k.pidfd = nil, -1
 	}
 	if !reapChildren(0) {
@@ -351,12 +355,31 @@ func (k *keeperProcess) release() bool {
 	if k.namespaced && !errors.Is(unix.Kill(-1, 0), unix.ESRCH) {
 		return false
 	}
-	k.collectGarbage()
+	if k.served++; k.served%garbageTrees == 0 {
+		k.collectGarbage()
+	}
 	return true
 }
 
-// garbageBound is how much a keeper lets lie about, in bytes.
-const garbageBound = 16 << 20
+// renew releases a tree of which nobody is left.
+func (k *keeperProcess) renew() error {
+	for end := time.Now().Add(wardenBound); !k.release(); {
+		if time.Now().After(end) {
+			return errOccupied
+		}
+		k.strike()
+	}
+	return nil
+}
+
+var errOccupied = errors.New("somebody has come in who does not die")
+
+// How much a keeper lets lie about, in bytes, and after how many trees it looks. (A tree leaves tens of kilobytes, or twice its arguments
+// and environment.)
+const (
+	garbageBound = 16 << 20
+	garbageTrees = 16
+)
 
 // collectGarbage asks for what lies about in a way that does not stop the world, as [runtime.ReadMemStats] does.
 func (k *keeperProcess) collectGarbage() {
@@ -376,7 +399,7 @@ func (k *keeperProcess) destroy() {
 		case out := <-k.started:
 			k.starting = false
 			if out.err == nil {
-				k.leader = newLeader(out.pid, out.pidfd)
+				k.leader = newLeader(out.pid, -1)
 			}
 		default:
 		}

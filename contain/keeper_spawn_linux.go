@@ -2,6 +2,7 @@ package contain
 
 import (
 	"context"
+	"errors"
 	"os"
 	"runtime"
 	"syscall"
@@ -22,6 +23,8 @@ type startOrder struct {
 type startOutcome struct {
 	pid, pidfd int
 	err        error
+	// unheard is why the owner could not be told.
+	unheard error
 }
 
 // spawner forks all that this keeper starts, on a thread of its own.
@@ -29,10 +32,32 @@ func (k *keeperProcess) spawner(ready chan<- struct{}) {
 	runtime.LockOSThread()
 	k.siblings = openChildren()
 	close(ready)
-	for order := range k.starts {
-		k.started <- order.start()
+	for {
+		var count [8]byte
+		_, _ = unix.Read(k.orders, count[:])
+		out := (<-k.starts).start()
+		out.unheard = k.link.send(out.message()) // in one piece: the main thread may be about to say something, too
+		k.started <- out
 		k.wake()
 	}
+}
+
+// message is what the owner is told of a start.
+func (out startOutcome) message() message {
+	m := message{kind: messageStart}
+	step, errno := StartStep(""), syscall.Errno(0)
+	if out.err == nil {
+		m.files = []int{out.pidfd}
+	} else {
+		step, errno = StepExec, syscall.EINVAL
+		if e, ok := errors.AsType[*StartError](out.err); ok {
+			step = e.Step
+		}
+		_ = errors.As(out.err, &errno)
+	}
+	(*packed)(&m.body).text(string(step))
+	(*packed)(&m.body).number(uint64(errno))
+	return m
 }
 
 func (o startOrder) start() (out startOutcome) {

@@ -35,7 +35,7 @@ func (ks *keepers) get() (*keeper, error) {
 		if k == nil {
 			return ks.begin(ks.program)
 		}
-		if k.alive() {
+		if k.alive() && !k.isMute() {
 			return k, nil
 		}
 		k.end()

@@ -42,6 +42,12 @@ type keeper struct {
 	muteOnce sync.Once
 	// died says that it is mute because it hung up. The kernel closes its socket a moment before it is to be waited for.
 	died atomic.Bool
+
+	mu sync.Mutex // held for moments
+	// asked: an answer is awaited.
+	asked bool
+	// alone: the first process has ended, nobody else was left, and so nobody listens any more.
+	alone bool
 }
 
 func newKeeper(h *helper, namespaced bool) *keeper {
@@ -77,9 +83,15 @@ func (k *keeper) listen(l *keptLeader) {
 			return
 		}
 		if m.kind == messageExit {
-			l.settle(unpackStatus(m.body))
+			status, alone := unpackExit(m.body)
+			alone = alone && k.retire()
+			l.settle(status)
+			if alone {
+				return
+			}
 			continue
 		}
+		k.heard()
 		released := m.kind == messageRelease && (&unpacker{rest: m.body}).number() == 1
 		select {
 		case k.answers <- m:
@@ -92,11 +104,44 @@ func (k *keeper) listen(l *keptLeader) {
 	}
 }
 
-func unpackStatus(body []byte) ExitStatus {
+// retire notes that nobody is left and that there is nothing to listen to, unless an answer is awaited.
+func (k *keeper) retire() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.alone = !k.asked
+	return k.alone
+}
+
+// heard notes that the answer has come.
+func (k *keeper) heard() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.asked = false
+}
+
+// asks notes that an answer is awaited, unless the keeper is alone: then it need not be asked.
+func (k *keeper) asks() (alone bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.asked = !k.alone
+	return k.alone
+}
+
+// renew makes a keeper that is alone fit for the next tree. It does not wait: whatever it is told next, it hears after that.
+func (k *keeper) renew() {
+	k.mu.Lock()
+	k.alone = false
+	k.mu.Unlock()
+	_ = k.say(message{kind: messageRenew}) // one that does not hear is not used again
+}
+
+// unpackExit reads how the first process ended, and whether nobody else was left.
+func unpackExit(body []byte) (s ExitStatus, alone bool) {
 	u := unpacker{rest: body}
-	s := ExitStatus{Code: int(u.number()), Signal: syscall.Signal(u.number()), Core: u.number() == 1, Lost: u.number() == 1}
+	s = ExitStatus{Code: int(u.number()), Signal: syscall.Signal(u.number()), Core: u.number() == 1, Lost: u.number() == 1}
 	s.CPU = time.Duration(u.number())
-	return s
+	alone = u.number() == 1
+	return s, alone && !u.bad
 }
 
 // lost is why the keeper is not to be asked any more.
@@ -130,14 +175,13 @@ func (k *keeper) say(m message) error {
 	return err
 }
 
-// ask says something and waits for the answer. While it waits, interrupt is called once when ctx ends.
-func (k *keeper) ask(ctx context.Context, m message, patience time.Duration, interrupt func()) (message, error) {
-	k.asking.Lock()
-	defer k.asking.Unlock()
+// ask says something and waits for the answer: if patient for as long as the keeper is not stopped, as for a start, which may take its
+// time. While it waits, interrupt is called once when ctx ends, and there is no patience any more. asking is held.
+func (k *keeper) ask(ctx context.Context, m message, patient bool, interrupt func()) (message, error) {
 	if err := k.say(m); err != nil {
 		return message{}, err
 	}
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(answerBound)
 	defer timer.Stop()
 	over := ctx.Done()
 	for tries := answerTries; ; {
@@ -152,11 +196,14 @@ func (k *keeper) ask(ctx context.Context, m message, patience time.Duration, int
 		case <-k.mute:
 			return message{}, k.lost()
 		case <-over:
-			over = nil
+			over, patient = nil, false
 			interrupt()
 			timer.Reset(KillBound)
 		case <-timer.C:
-			if tries--; tries > 0 && !k.stopped() {
+			if !patient {
+				tries--
+			}
+			if tries > 0 && !k.stopped() {
 				timer.Reset(answerBound)
 				continue
 			}
@@ -166,13 +213,32 @@ func (k *keeper) ask(ctx context.Context, m message, patience time.Duration, int
 	}
 }
 
-// question asks what is answered with a number.
-func (k *keeper) question(kind byte, numbers ...uint64) (uint64, error) {
-	var body packed
-	for _, n := range numbers {
-		body.number(n)
+// isEmpty asks whether nobody is alive. Of a keeper that is alone it is known.
+func (k *keeper) isEmpty() (bool, error) {
+	k.asking.Lock()
+	defer k.asking.Unlock()
+	if k.asks() {
+		return true, nil
 	}
-	m, err := k.ask(context.Background(), message{kind: kind, body: body}, answerBound, func() {})
+	answer, err := k.question(messageEmpty)
+	return answer == 1, err
+}
+
+// release asks the keeper to reap everybody, and reports whether nobody is left.
+func (k *keeper) release() (bool, error) {
+	k.asking.Lock()
+	defer k.asking.Unlock()
+	if k.asks() {
+		k.renew()
+		return true, nil
+	}
+	answer, err := k.question(messageRelease)
+	return answer == 1, err
+}
+
+// question asks what is answered with a number.
+func (k *keeper) question(kind byte) (uint64, error) {
+	m, err := k.ask(context.Background(), message{kind: kind}, false, func() {})
 	if err != nil {
 		return 0, err
 	}
@@ -209,7 +275,10 @@ func (k *keeper) start(ctx context.Context, spec Spec, leaf, processes int) (*ke
 	body.number(uint64(processes))
 	m.body = body
 
-	answer, err := k.ask(ctx, m, forever, func() { _ = k.say(message{kind: messageStrike}) })
+	k.asking.Lock()
+	defer k.asking.Unlock()
+	k.asks()
+	answer, err := k.ask(ctx, m, true, func() { _ = k.say(message{kind: messageStrike}) })
 	runtime.KeepAlive(files)
 	if errors.Is(err, unix.E2BIG) || errors.Is(err, unix.EMFILE) {
 		return l, &StartError{Step: StepExec, Err: bare(err)}
@@ -225,9 +294,6 @@ func (k *keeper) start(ctx context.Context, spec Spec, leaf, processes int) (*ke
 	}
 	return l, l.identify(answer.files[0])
 }
-
-// forever is how long a start may take as long as its context and its group live.
-const forever = 1 << 62
 
 // keptLeader is the first process of a tree that a keeper holds. It is not our child: how it ended, the keeper tells.
 type keptLeader struct {

@@ -73,9 +73,9 @@ func (t *keptTree) empty() (bool, error) {
 			return false, err
 		}
 	}
-	answer, err := t.keeper.question(messageEmpty)
+	empty, err := t.keeper.isEmpty()
 	if err == nil {
-		return answer == 1, nil
+		return empty, nil
 	}
 	if t.keeper.namespaced {
 		return !t.keeper.alive(), nil
@@ -169,8 +169,8 @@ func (t *keptTree) release() bool {
 			return false
 		}
 	}
-	answer, err := t.keeper.question(messageRelease)
-	return err == nil && answer == 1
+	released, err := t.keeper.release()
+	return err == nil && released
 }
 
 // endMute ends a tree whose keeper does not answer. lost says that members may be left who are not to be found.

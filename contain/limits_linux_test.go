@@ -315,12 +315,20 @@ var _ = Describe("a cap on processors", Label("limits"), func() {
 		if there < 0.8 {
 			most = math.Max(0.02, math.Round(there*40)/100) // others use this machine too, and leave less to be used up
 		}
-		g := cappedGroup(contain.Limits{CPU: most})
-		used := burn(g, 3*time.Second)
-		AddReportEntry("cores", fmt.Sprintf("without a cap %.2f, capped at %.2f: %.3f", there, most, used), ReportEntryVisibilityAlways)
 		Expect(there).To(BeNumerically(">", 1.5*most), "the control: without the cap it burns more")
-		Expect(used).To(BeNumerically("<=", 1.2*most+0.01))
-		if there >= 0.8 { // else it is the others who keep it from its share
+		var g *contain.Group
+		used := 0.0
+		for range 3 { // others may come meanwhile, who keep it from its share
+			g = cappedGroup(contain.Limits{CPU: most})
+			used = burn(g, 3*time.Second)
+			AddReportEntry("cores", fmt.Sprintf("without a cap %.2f, capped at %.2f: %.3f", there, most, used), ReportEntryVisibilityAlways)
+			Expect(used).To(BeNumerically("<=", 1.2*most+0.01))
+			if there < 0.8 || used >= most-0.1 {
+				break
+			}
+			Expect(g.Close()).To(Succeed())
+		}
+		if there >= 0.8 {
 			Expect(used).To(BeNumerically("~", most, 0.1))
 		}
 		Expect(capOf(g, contain.LimitCPU)).To(And(

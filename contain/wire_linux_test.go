@@ -87,8 +87,8 @@ func FuzzUnpackStage(f *testing.F) {
 	})
 }
 
-func FuzzUnpackStatus(f *testing.F) {
+func FuzzUnpackExit(f *testing.F) {
 	f.Add([]byte{3, 0, 0, 0, 0x80, 1})
 	f.Add([]byte{0xff, 0xff, 0xff})
-	f.Fuzz(func(_ *testing.T, body []byte) { contain.UnpackStatus(body) }) // it does not panic
+	f.Fuzz(func(_ *testing.T, body []byte) { contain.UnpackExit(body) }) // it does not panic
 }
