@@ -209,63 +209,6 @@ func (k *keeperProcess) tell() error {
 		uint64(status.CPU), truth(k.quiet()))
 }
 
-// How long a keeper stays with those whom it has killed, which spares its owner to ask, and to strike, again and again
-// while they die; and how often it looks. Meanwhile it hears nothing.
-const (
-	strikeBound   = 50 * time.Millisecond
-	strikePaceMax = time.Millisecond
-)
-
-// strike kills whoever is there, and waits a moment for them to be gone. In a namespace one system call kills them all,
-// and no fork can slip through it.
-func (k *keeperProcess) strike() {
-	if k.namespaced {
-		_ = unix.Kill(-1, unix.SIGKILL)
-	}
-	struck := map[int]bool{}
-	pace := drainPaceMin
-	for end := time.Now().Add(strikeBound); time.Now().Before(end); pace = min(2*pace, strikePaceMax) {
-		if !k.namespaced && k.hunt(struck) {
-			pace = drainPaceMin
-		}
-		if k.quiet() {
-			return
-		}
-		if k.starting || k.siblings < 0 {
-			break
-		}
-		left := unix.NsecToTimespec(int64(pace)) // each death is a signal, which interrupts
-		_ = ignoringEINTR(func() error { return unix.Nanosleep(&left, &left) })
-	}
-	if !k.namespaced {
-		_, _ = signalDescendants(k.pid, unix.SIGKILL)
-	}
-}
-
-// hunt kills our children, but for those struck before, and reports whether there were any. Who dies leaves their
-// children to us: so it comes to everybody below a subreaper, from the top down, unless somebody does not die. And of
-// our children a number is enough, where it takes a pidfd and more for others: it is theirs until we wait for them.
-func (k *keeperProcess) hunt(struck map[int]bool) (more bool) {
-	for _, fd := range [...]int{k.orphans, k.siblings} {
-		text, _ := reread(fd)
-		for _, pid := range appendPIDs(nil, text) {
-			if struck[pid] {
-				continue
-			}
-			struck[pid] = true
-			var info unix.Siginfo
-			err := ignoringEINTR(func() error {
-				return unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
-			})
-			if err == nil && childOf(&info).pid == 0 { // a child of ours, and alive
-				_ = unix.Kill(pid, unix.SIGKILL)
-				more = true
-			}
-		}
-	}
-	return more
-}
-
 // quiet reports whether nobody is alive. In this order it cannot miss anybody: when the first process and its siblings
 // are dead, all the others have the main thread for a parent or an ancestor, and nobody can get another one.
 func (k *keeperProcess) quiet() bool {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 	"syscall"
 	"time"
 	"unsafe"
@@ -165,6 +166,25 @@ var _ = Describe("a keeper", func() {
 		reap(r.find)
 		g = newGroup(m)
 		start(g, "sleep")
+	})
+
+	onKeepers("is what it was when it has killed in a hurry", func(m contain.Mechanism) {
+		g := newGroup(m)
+		r := start(g, "escapees")
+		keeper := parentOf(r.PID())
+		look := func() (policy, caught string) {
+			GinkgoHelper()
+			stat := must(readFile("/proc/" + itoa(keeper) + "/task/" + itoa(keeper) + "/stat"))
+			fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:]) // the third field of the line is fields[0]
+			return fields[41-3], regexp.MustCompile("SigCgt:.*\n").FindString(must(readFile("/proc/" + itoa(keeper) + "/status")))
+		}
+		policy, caught := look()
+		Expect(policy).To(Equal("0"), "SCHED_NORMAL")
+		Expect(r.Kill()).To(Succeed())
+		Expect(r.find()).NotTo(HaveSurvivors())
+		again, still := look()
+		Expect(again).To(Equal(policy))
+		Expect(still).To(Equal(caught), "it hears of children that die")
 	})
 
 	onKeepers("that is stopped does not save its tree", func(m contain.Mechanism) {

@@ -1,0 +1,100 @@
+package contain
+
+import (
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// How long a keeper stays with those whom it has killed, which spares its owner to ask, and to strike, again and again
+// while they die; and how often it looks. Meanwhile it hears nothing.
+const (
+	strikeBound   = 50 * time.Millisecond
+	strikePaceMax = time.Millisecond
+)
+
+// strike kills whoever is there, and waits a moment for them to be gone. In a namespace one system call kills them all,
+// and no fork can slip through it.
+func (k *keeperProcess) strike() {
+	defer hurry()()
+	defer unheard(unix.SIGCHLD)()
+	if k.namespaced {
+		_ = unix.Kill(-1, unix.SIGKILL)
+	}
+	struck := map[int]bool{}
+	pace := drainPaceMin
+	for end := time.Now().Add(strikeBound); time.Now().Before(end); pace = min(2*pace, strikePaceMax) {
+		if !k.namespaced && k.hunt(struck) {
+			pace = drainPaceMin
+		}
+		if k.quiet() {
+			return
+		}
+		if k.starting || k.siblings < 0 {
+			break
+		}
+		left := unix.NsecToTimespec(int64(pace))
+		_ = ignoringEINTR(func() error { return unix.Nanosleep(&left, &left) })
+	}
+	if !k.namespaced {
+		_, _ = signalDescendants(k.pid, unix.SIGKILL)
+	}
+}
+
+// hurry lets this thread run before all others, where the system allows it, until calm is called: who kills must not have to wait for a
+// processor among hundreds who fork, or die.
+func hurry() (calm func()) {
+	before, err := unix.SchedGetAttr(0, 0)
+	if err != nil || before.Policy != unix.SCHED_NORMAL {
+		return func() {}
+	}
+	if unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_FIFO, Priority: 1}, 0) != nil {
+		return func() {}
+	}
+	return func() { _ = unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_NORMAL, Nice: before.Nice}, 0) }
+}
+
+// unheard makes the kernel drop a signal that is ignored by default, until heard is called. Each death is a SIGCHLD, and to be told of hundreds
+// one by one, in a handler, takes longer than they take to die. (A default is not SIG_IGN, with which there would be no zombies.)
+func unheard(sig syscall.Signal) (heard func()) {
+	var byDefault, before sigaction
+	if change(sig, &byDefault, &before) != 0 {
+		return func() {}
+	}
+	return func() { change(sig, &before, &byDefault) }
+}
+
+// sigaction is larger than the kernel's on any architecture: what is in it is not looked at.
+type sigaction [64]byte
+
+func change(sig syscall.Signal, now, old *sigaction) syscall.Errno {
+	const mask = 8 // bytes of a set of signals; where it is another number, nothing is changed
+	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(now)), uintptr(unsafe.Pointer(old)), mask, 0, 0)
+	return errno
+}
+
+// hunt kills our children, but for those struck before, and reports whether there were any. Who dies leaves their
+// children to us: so it comes to everybody below a subreaper, from the top down, unless somebody does not die. And of
+// our children a number is enough, where it takes a pidfd and more for others: it is theirs until we wait for them.
+func (k *keeperProcess) hunt(struck map[int]bool) (more bool) {
+	for _, fd := range [...]int{k.orphans, k.siblings} {
+		text, _ := reread(fd)
+		for _, pid := range appendPIDs(nil, text) {
+			if struck[pid] {
+				continue
+			}
+			struck[pid] = true
+			var info unix.Siginfo
+			err := ignoringEINTR(func() error {
+				return unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
+			})
+			if err == nil && childOf(&info).pid == 0 { // a child of ours, and alive
+				_ = unix.Kill(pid, unix.SIGKILL)
+				more = true
+			}
+		}
+	}
+	return more
+}
