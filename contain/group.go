@@ -32,7 +32,7 @@ type Options struct {
 	Lifetime time.Duration
 	// Keeper is the absolute path of another program that links this package, to be executed in place of this one where a
 	// helper process is needed: a small one starts faster and takes less memory. New waits until it has answered, at most
-	// ten seconds, and refuses one that does not with a [*KeeperError]. A group that needs no helper does not look at it.
+	// thirty seconds, and refuses one that does not with a [*KeeperError]. A group that needs no helper does not look at it.
 	// By default this program itself.
 	Keeper string
 	// Mechanism is the one to use; where it is not to be had, [New] refuses. By default ("") it is the first that

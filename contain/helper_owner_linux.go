@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readyBound is how long a helper may take to say that it is ready: an executed Go program needs 10 ms, and a loaded
-// machine a hundred times as long.
-const readyBound = 10 * time.Second
+// readyBound is how long a helper may take to say that it is ready: an executed Go program needs 10 ms, and a slow machine
+// with a crowd on it a thousand times as long.
+const readyBound = 30 * time.Second
 
 // helper is a running helper program, as its owner sees it.
 type helper struct {

@@ -22,14 +22,22 @@ const (
 	messageStrike = 'k'
 	// messageEmpty. Answer: 1 if nobody is alive, 0 otherwise.
 	messageEmpty = 'e'
-	// messageRelease: reap the first process. Answer: 1 if nobody is left, dead or alive, and 0 if nothing was done
-	// because somebody is alive.
+	// messageRelease: reap the first process. Answer: unreleased if nothing was done because somebody is alive; otherwise nobody is left, dead
+	// or alive, and the keeper can serve the next tree, or cannot.
 	messageRelease = 'r'
 	// messageRenew: what messageRelease says, of a tree of which the owner knows that nobody is left. No answer: whoever has come in
 	// from elsewhere since is killed.
 	messageRenew = 'n'
-	// messageExit is not asked for: how the first process ended, and 1 if nobody else was alive, in which case nobody will be.
+	// messageExit is not asked for: how the first process ended, and 1 if nobody else was alive, in which case nobody will be, and the keeper
+	// can serve the next tree.
 	messageExit = 'x'
+)
+
+// The answers to messageRelease.
+const (
+	unreleased = iota
+	released
+	releasedSpoilt
 )
 
 // keeperProcess is this process as a keeper: the parent of one tree at a time, to which all its orphans come. It is the
@@ -57,6 +65,8 @@ type keeperProcess struct {
 	pidfd  int     // the leader's
 	told   bool    // the owner knows how the leader ended
 	served int     // trees until now
+	pace   *unix.SchedAttr
+	rlimit [resources]unix.Rlimit
 }
 
 // serveKeeper is the keeper's side. The caller is the main thread: it is, as long as the program initialises.
@@ -66,6 +76,10 @@ func (h *helperProcess) serveKeeper(namespaced bool) {
 		pidfd: -1,
 	}
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	if k.pace, _ = unix.SchedGetAttr(0, 0); k.pace == nil {
+		k.pace = &unix.SchedAttr{}
+	}
+	k.rlimit = rlimits()
 	pid, err := ownPID()
 	if err == nil && !namespaced {
 		err = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -145,7 +159,13 @@ func (k *keeperProcess) answer() error {
 	case messageEmpty:
 		return k.reply(m.kind, truth(k.quiet()))
 	case messageRelease:
-		return k.reply(m.kind, truth(k.release()))
+		switch {
+		case !k.release():
+			return k.reply(m.kind, unreleased)
+		case k.spoilt():
+			return k.reply(m.kind, releasedSpoilt)
+		}
+		return k.reply(m.kind, released)
 	case messageRenew:
 		return k.renew()
 	}
@@ -206,7 +226,7 @@ func (k *keeperProcess) tell() error {
 	}
 	k.told = true
 	return k.reply(messageExit, uint64(status.Code), uint64(status.Signal), truth(status.Core), truth(status.Lost),
-		uint64(status.CPU), truth(k.quiet()))
+		uint64(status.CPU), truth(k.quiet() && !k.spoilt()))
 }
 
 // quiet reports whether nobody is alive. In this order it cannot miss anybody: when the first process and its siblings
@@ -303,6 +323,19 @@ func (k *keeperProcess) release() bool {
 	}
 	return true
 }
+
+// resources is how many resources Linux limits.
+const resources = unix.RLIMIT_RTTIME + 1
+
+func rlimits() (all [resources]unix.Rlimit) {
+	for i := range all {
+		_ = unix.Prlimit(0, i, nil, &all[i])
+	}
+	return all
+}
+
+// spoilt reports whether somebody has changed our limits, which a child of our own user can: the next tree is not to suffer from it.
+func (k *keeperProcess) spoilt() bool { return rlimits() != k.rlimit }
 
 // renew releases a tree of which nobody is left.
 func (k *keeperProcess) renew() error {

@@ -293,6 +293,7 @@ var _ = Describe("a keeper", func() {
 			_ = g.Close()
 			reap(r.find)
 			_ = g.Close()
+			Expect(parentOf(start(newGroup(m), "sleep").PID())).NotTo(Equal(keeper), "the next tree does not suffer from it")
 		})
 
 		onThat(false, "is in reach of signals, and says so", func(m contain.Mechanism) {

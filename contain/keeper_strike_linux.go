@@ -18,7 +18,8 @@ const (
 // strike kills whoever is there, and waits a moment for them to be gone. In a namespace one system call kills them all,
 // and no fork can slip through it.
 func (k *keeperProcess) strike() {
-	defer hurry()()
+	hurry(0)
+	defer k.calm()
 	defer unheard(unix.SIGCHLD)()
 	if k.namespaced {
 		_ = unix.Kill(-1, unix.SIGKILL)
@@ -43,18 +44,14 @@ func (k *keeperProcess) strike() {
 	}
 }
 
-// hurry lets this thread run before all others, where the system allows it, until calm is called: who kills must not have to wait for a
-// processor among hundreds who fork, or die.
-func hurry() (calm func()) {
-	before, err := unix.SchedGetAttr(0, 0)
-	if err != nil || before.Policy != unix.SCHED_NORMAL {
-		return func() {}
-	}
-	if unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_FIFO, Priority: 1}, 0) != nil {
-		return func() {}
-	}
-	return func() { _ = unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_NORMAL, Nice: before.Nice}, 0) }
+// hurry lets a thread run before all others, where the system allows it, 0 for the calling one: who kills must not have to wait for a
+// processor among hundreds who fork, or die. What the thread forks does not hurry.
+func hurry(thread int) {
+	_ = unix.SchedSetAttr(thread, &unix.SchedAttr{Policy: unix.SCHED_FIFO, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK}, 0)
 }
+
+// calm makes the calling thread what it was when the keeper began. Its owner may have made it hurry before it was told to strike.
+func (k *keeperProcess) calm() { _ = unix.SchedSetAttr(0, k.pace, 0) }
 
 // unheard makes the kernel drop a signal that is ignored by default, until heard is called. Each death is a SIGCHLD, and to be told of hundreds
 // one by one, in a handler, takes longer than they take to die. (A default is not SIG_IGN, with which there would be no zombies.)

@@ -1,6 +1,8 @@
 package contain
 
 import (
+	"context"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -28,21 +30,39 @@ const (
 	keepersMost = 8
 )
 
-// get takes an idle keeper, or starts one.
-func (ks *keepers) get() (*keeper, error) {
+// turns bounds how many keepers this process starts at once, of all kinds. More would only wait for a processor, each until it is taken for
+// one that does not come.
+var turns = make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))
+
+// get takes an idle keeper, or starts one. When ctx ends while it waits for its turn, the error is that of ctx.
+func (ks *keepers) get(ctx context.Context) (*keeper, error) {
+	if k := ks.take(); k != nil {
+		return k, nil
+	}
+	select {
+	case turns <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-turns }()
+	if k := ks.take(); k != nil { // one has come back meanwhile
+		return k, nil
+	}
+	return ks.begin(ks.program)
+}
+
+// take takes an idle keeper that is of use, nil when there is none.
+func (ks *keepers) take() *keeper {
 	for {
-		k := ks.take()
-		if k == nil {
-			return ks.begin(ks.program)
-		}
-		if k.alive() && !k.isMute() {
-			return k, nil
+		k := ks.pop()
+		if k == nil || k.alive() && !k.isMute() {
+			return k
 		}
 		k.end()
 	}
 }
 
-func (ks *keepers) take() *keeper {
+func (ks *keepers) pop() *keeper {
 	ks.mu.Lock()
 	defer ks.mu.Unlock()
 	if len(ks.idle) == 0 {

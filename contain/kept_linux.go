@@ -43,6 +43,9 @@ type keeper struct {
 	// died says that it is mute because it hung up. The kernel closes its socket a moment before it is to be waited for.
 	died atomic.Bool
 
+	// spoilt says that it is of no use any more.
+	spoilt atomic.Bool
+
 	mu sync.Mutex // held for moments
 	// asked: an answer is awaited.
 	asked bool
@@ -84,31 +87,31 @@ func (k *keeper) listen(l *keptLeader) {
 		}
 		if m.kind == messageExit {
 			status, alone := unpackExit(m.body)
-			alone = alone && k.retire()
-			l.settle(status)
-			if alone {
+			if k.over(l, status, alone) {
 				return
 			}
 			continue
 		}
 		k.heard()
-		released := m.kind == messageRelease && (&unpacker{rest: m.body}).number() == 1
+		done := m.kind == messageRelease && (&unpacker{rest: m.body}).number() != unreleased
 		select {
 		case k.answers <- m:
 		case <-k.mute:
 			closeAll(m.files)
 		}
-		if released {
+		if done {
 			return
 		}
 	}
 }
 
-// retire notes that nobody is left and that there is nothing to listen to, unless an answer is awaited.
-func (k *keeper) retire() bool {
+// over settles how the first process ended. If nobody else was left, and no answer is awaited, there is nothing more to listen to: who acts on
+// either of them learns of both.
+func (k *keeper) over(l *keptLeader, status ExitStatus, alone bool) (quiet bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.alone = !k.asked
+	l.settle(status)
+	k.alone = alone && !k.asked
 	return k.alone
 }
 
@@ -124,6 +127,22 @@ func (k *keeper) asks() (alone bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.asked = !k.alone
+	return k.alone
+}
+
+// strike tells the keeper to kill them all. It must not have to wait for a processor to hear that.
+func (k *keeper) strike() error {
+	_ = k.process.pinned(func(pid int) error {
+		hurry(pid)
+		return nil
+	})
+	return k.say(message{kind: messageStrike})
+}
+
+// isAlone reports whether it has said that nobody is left.
+func (k *keeper) isAlone() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	return k.alone
 }
 
@@ -233,7 +252,8 @@ func (k *keeper) release() (bool, error) {
 		return true, nil
 	}
 	answer, err := k.question(messageRelease)
-	return answer == 1, err
+	k.spoilt.Store(answer == releasedSpoilt)
+	return answer == released || answer == releasedSpoilt, err
 }
 
 // question asks what is answered with a number.
@@ -278,7 +298,7 @@ func (k *keeper) start(ctx context.Context, spec Spec, leaf, processes int) (*ke
 	k.asking.Lock()
 	defer k.asking.Unlock()
 	k.asks()
-	answer, err := k.ask(ctx, m, true, func() { _ = k.say(message{kind: messageStrike}) })
+	answer, err := k.ask(ctx, m, true, func() { _ = k.strike() })
 	runtime.KeepAlive(files)
 	if errors.Is(err, unix.E2BIG) || errors.Is(err, unix.EMFILE) {
 		return l, &StartError{Step: StepExec, Err: bare(err)}

@@ -20,7 +20,8 @@ type keptTree struct {
 
 	mu     sync.Mutex // held for moments
 	ended  bool
-	pooled *keepers // where the keeper goes when the tree is dead
+	struck time.Time // when the keeper was last told to, of a tree with a leaf
+	pooled *keepers  // where the keeper goes when the tree is dead
 	// budget is what the tree has of its group's cap on processes, nil for none.
 	budget *taskBudget
 }
@@ -39,9 +40,11 @@ func (t *keptTree) strike() error {
 	}
 	var err error
 	if t.leaf != nil {
-		err = t.leaf.strike()
+		if err = t.leaf.strike(); !t.due() {
+			return err
+		}
 	}
-	if t.keeper.say(message{kind: messageStrike}) == nil {
+	if t.keeper.strike() == nil {
 		return err
 	}
 	if t.keeper.namespaced {
@@ -56,6 +59,17 @@ func (t *keptTree) strike() error {
 	return err
 }
 
+// due reports whether the keeper is to strike beside the leaf: as often as it can, since it hears nothing meanwhile.
+func (t *keptTree) due() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if time.Since(t.struck) < strikeBound {
+		return false
+	}
+	t.struck = time.Now()
+	return true
+}
+
 // root is the process below which members are to be found.
 func (t *keptTree) root() int {
 	if t.keeper.alive() {
@@ -63,6 +77,8 @@ func (t *keptTree) root() int {
 	}
 	return t.leader.number
 }
+
+func (t *keptTree) unasked() bool { return !t.over() && !t.keeper.isAlone() }
 
 func (t *keptTree) empty() (bool, error) {
 	if t.over() {
@@ -125,7 +141,7 @@ func (t *keptTree) end(deadline time.Time) error {
 	if t.over() {
 		return nil
 	}
-	released := t.release()
+	released := t.leader.dead() && t.release()
 	for !released && !t.keeper.isMute() {
 		if err := drain(t, deadline); err != nil {
 			return err
@@ -153,7 +169,10 @@ func (t *keptTree) end(deadline time.Time) error {
 	if t.budget != nil {
 		t.budget.give()
 	}
-	if released {
+	switch {
+	case released && t.keeper.spoilt.Load():
+		t.keeper.end()
+	case released:
 		t.pooled.put(t.keeper)
 	}
 	return lost
@@ -213,10 +232,13 @@ func (p *keptPlace) start(ctx context.Context, spec Spec) (tree, error) {
 		}
 		processes = p.budget.most
 	}
-	k, err := p.keepers.get()
+	k, err := p.keepers.get(ctx)
 	if err != nil {
 		if p.budget != nil {
 			p.budget.give()
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 		p.mechanism.forgetProbe()
 		return nil, &StartError{Step: StepTree, Err: err}
@@ -348,7 +370,7 @@ func (p *keptPlace) doom() {
 			if t.leaf != nil {
 				_ = t.leaf.strike()
 			}
-			_ = t.keeper.say(message{kind: messageStrike})
+			_ = t.keeper.strike()
 		}()
 	}
 }

@@ -65,6 +65,12 @@ type tree interface {
 	end(deadline time.Time) error
 }
 
+// A distant tree is told by somebody else whether it is empty, who may be slow to answer among many members. It is struck before it is asked.
+type distant interface {
+	// unasked reports whether nobody has told so far that it is empty.
+	unasked() bool
+}
+
 // host is this system's ladder.
 var host = sync.OnceValue(func() *ladder { return &ladder{mechanisms()} })
 
@@ -155,12 +161,15 @@ func (r Rung) limitReason() LimitReason {
 // than a millisecond, and long enough not to take the processor from a thousand that are dying.
 const (
 	drainPaceMin = 50 * time.Microsecond
-	drainPaceMax = 5 * time.Millisecond
+	drainPaceMax = 2 * time.Millisecond
 )
 
 // drain kills until the tree is empty. It strikes again and again, because a fork may race with the first strike, and
 // a member may have been out of reach when it came.
 func drain(t tree, deadline time.Time) error {
+	if far, ok := t.(distant); ok && far.unasked() {
+		_ = t.strike() // it is struck again, and then the error counts
+	}
 	for pace := drainPaceMin; ; pace = min(2*pace, drainPaceMax) {
 		empty, err := t.empty()
 		if empty {

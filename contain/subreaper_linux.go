@@ -1,6 +1,7 @@
 package contain
 
 import (
+	"context"
 	"errors"
 	"sync"
 
@@ -71,7 +72,7 @@ func (m *kept) open(opts Options) (place, error) {
 		return nil, errors.New("it is not held by a cgroup")
 	}
 	pool := m.pool(opts.Keeper)
-	k, err := pool.get()
+	k, err := pool.get(context.Background())
 	if err != nil {
 		m.forgetProbe()
 		return nil, err
