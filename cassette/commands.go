@@ -7,8 +7,8 @@ import (
 )
 
 // Commands are the runs as commands that can be run again, with live values for tokens: [WithToken] and [WithPaths] apply. An entry is
-// nil where that cannot be done, since a secret was redacted in the command itself, or since it was talked to on a terminal, or its terminal was
-// resized. Another whose input is interactive wants to be talked to: by [Tape.Converse]. A run that timed out has its deadline again; of the
+// nil where that cannot be done, since a secret was redacted in the command itself. One whose input is interactive, or whose terminal was resized,
+// wants to be talked to: by [Tape.Converse]. A run that timed out has its deadline again; of the
 // environment nothing is known but names, and the input that was the caller's own is closed.
 func (t *Tape) Commands(opts ...Option) ([]*runner.Cmd, error) {
 	o, err := gather(opts)
@@ -28,9 +28,6 @@ func (t *Tape) Commands(opts ...Option) ([]*runner.Cmd, error) {
 }
 
 func (r *runText) command(words translator) *runner.Cmd {
-	if r.gated() && r.pty != noPTY {
-		return nil
-	}
 	argv, dir, stdin := r.argv(), r.dir(), r.stream(secIn)
 	hidden := func(s []byte) bool { return r.masked && bytes.Contains(s, []byte(placeholderStart)) }
 	for i, arg := range argv {

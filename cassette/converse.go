@@ -13,8 +13,8 @@ import (
 const silence = 2 * time.Second
 
 // Converse runs cmd, which [Tape.Commands] gave for the run of that number, with r, and holds the recorded conversation with it: what was
-// written to it is written when it has said as much as it had by then, or when it has said nothing more for two seconds, so that one that says something
-// else is told the rest too, and the two can be compared. What it says is not looked at: a deck in mode [Verify] does that. Without a deadline in cmd,
+// written to it is written, and its terminal given what size it was given, when it has said as much as it had by then, or when it has said nothing more
+// for two seconds, so that one that says something else is told the rest too, and the two can be compared. What it says is not looked at: a deck in mode [Verify] does that. Without a deadline in cmd,
 // ctx is what ends a program that waits for more than is recorded.
 func (t *Tape) Converse(ctx context.Context, r runner.Runner, number int, cmd *runner.Cmd, opts ...Option) (*runner.Result, error) {
 	o, err := gather(opts)
@@ -39,7 +39,7 @@ func (t *Tape) Converse(ctx context.Context, r runner.Runner, number int, cmd *r
 	defer stop()
 	var due [2]int64
 	for _, c := range p.runs[number-1].script(words, Instant).Chunks {
-		if len(c.Reads) > 0 || c.ReadsEOF {
+		if len(c.Reads) > 0 || c.ReadsEOF || c.Resize != noPTY {
 			said.await(due, process.Settled())
 		}
 		// Input that it does not take, or does not wait for, is told by the comparison.
@@ -48,6 +48,9 @@ func (t *Tape) Converse(ctx context.Context, r runner.Runner, number int, cmd *r
 		}
 		if c.ReadsEOF {
 			_ = process.Stdin().Close()
+		}
+		if c.Resize != noPTY {
+			_ = process.Resize(c.Resize.Cols, c.Resize.Rows)
 		}
 		due[c.Stream] += int64(len(c.Data))
 	}

@@ -265,12 +265,13 @@ run
 		Expect(err).To(MatchError(cassette.ErrMiss))
 	})
 
-	It("is had again by a command that is made from the run, unless it was resized", func() {
+	It("is had again by a command that is made from the run, with its first size", func() {
 		tape, err := cassette.Parse(sealed(terminalBody))
 		Expect(err).NotTo(HaveOccurred())
 		cmds, err := tape.Commands()
 		Expect(err).NotTo(HaveOccurred())
-		Expect(cmds[0]).To(BeNil())
+		Expect(cmds[0].PTY).To(Equal(&runner.PTY{Cols: 80, Rows: 24}))
+		Expect(cmds[0].Stdin.Kind()).To(Equal(runner.StdinInteractive))
 		Expect(cmds[1].PTY).To(Equal(&runner.PTY{Cols: 100, Rows: 30}))
 	})
 

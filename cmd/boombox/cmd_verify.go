@@ -26,7 +26,7 @@ type verifyCmd struct {
 func (*verifyCmd) Help() string {
 	return "Every command of the cassette is run for real, in a box, in the order of the file, with our environment: what it does to " +
 		"files and networks it does again. A conversation is held as it is recorded. Runs are the same, timing, output, outcome, missing (could not be run), or " +
-		"unsupported (a secret was redacted in the command, or it was talked to on a terminal). The status is 1 unless all are same or timing. Nothing is written."
+		"unsupported (a secret was redacted in the command). The status is 1 unless all are same or timing. Nothing is written."
 }
 
 // Run implements the subcommand.
@@ -78,6 +78,7 @@ func (c *verifyCmd) Run() error {
 func (c *verifyCmd) runAll(deck *cassette.Deck, tape *cassette.Tape, cmds []*runner.Cmd, opts []cassette.Option) (unsupported []int, err error) {
 	s := newSession()
 	defer s.stop()
+	runs := tape.Runs()
 	for i, cmd := range cmds {
 		if isTerminal(os.Stderr) {
 			fmt.Fprintf(os.Stderr, "\rrun %d of %d", i+1, len(cmds))
@@ -91,7 +92,7 @@ func (c *verifyCmd) runAll(deck *cassette.Deck, tape *cassette.Tape, cmds []*run
 		}
 		// How the run ended is told by the comparison; a start error too.
 		again := func() (*runner.Result, error) { return runner.Run(s.ctx, deck, cmd) }
-		if cmd.Stdin.Kind() == runner.StdinInteractive {
+		if runs[i].Interactive() || len(runs[i].Resizes()) > 0 {
 			again = func() (*runner.Result, error) { return tape.Converse(s.ctx, deck, i+1, cmd, opts...) }
 		}
 		if _, err := again(); errors.Is(err, runner.ErrCancelled) {

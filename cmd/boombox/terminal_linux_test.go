@@ -1,16 +1,25 @@
 package main_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
 	"golang.org/x/sys/unix"
 
+	"github.com/boombox-go/boombox/cassette"
 	"github.com/boombox-go/boombox/fixtures"
+	. "github.com/boombox-go/boombox/matchers"
+	"github.com/boombox-go/boombox/runner"
 )
 
 // onTerminal makes boombox with a controlling terminal of its own as its input. What is written to keyboard is typed
@@ -56,6 +65,46 @@ var _ = Describe("on a terminal", func() {
 		_, err := keyboard.WriteString("\x03")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(live.end()).To(Equal(128 + 2))
+	})
+
+	It("is where verify talks again to a program that was talked to on one, and resizes it again", func(ctx context.Context) {
+		const script = `printf 'name? '; read -r name; trap 'stty size; exit 3' WINCH; printf "hello $name "; n=0; while [ $n -lt 3000 ]; do sleep 0.01; n=$((n+1)); done`
+		dir := GinkgoT().TempDir()
+		path := filepath.Join(dir, "t.cassette")
+		rec, err := cassette.NewRecorder(path, nil)
+		Expect(err).NotTo(HaveOccurred())
+		defer rec.Close()
+		said := gbytes.NewBuffer()
+		cmd := runner.Command("sh", "-c", script)
+		cmd.Stdin, cmd.PTY = runner.StdinPipe(), &runner.PTY{Cols: 100, Rows: 30}
+		cmd.Output.Stdout.Tee = said
+		p, err := rec.Start(ctx, cmd)
+		if errors.Is(err, runner.ErrUnsupported) {
+			Skip("no terminals on this host")
+		}
+		Expect(err).NotTo(HaveOccurred())
+		defer p.Close()
+		Eventually(said).WithTimeout(time.Minute).Should(gbytes.Say(`name\? `))
+		_, err = p.Stdin().Write([]byte("Ann\n"))
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(said).WithTimeout(time.Minute).Should(gbytes.Say("hello Ann "))
+		Expect(p.Resize(132, 43)).To(Succeed())
+		res, err := p.Wait(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(res).To(HaveExited(3))
+		Expect(rec.Save()).To(Succeed())
+		text, err := os.ReadFile(path)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(text)).To(And(ContainSubstring(`43 132\r\n"`), ContainSubstring("r132x43")))
+
+		verify := func() ended { return call{args: []string{"verify", "t.cassette"}, dir: dir}.run() }
+		Expect(verify()).To(And(HaveField("Status", 0), HaveField("Stdout", MatchRegexp(`run 1, of "sh": (same|timing)`))))
+
+		By("and tells when it says something else")
+		changed, err := cassette.Reseal(bytes.Replace(text, []byte("43 132"), []byte("34 123"), 1))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(os.WriteFile(path, changed, 0o600)).To(Succeed())
+		Expect(verify()).To(And(HaveField("Status", 1), HaveField("Stdout", MatchRegexp(`run 1, of "sh": output \(.*stdout\)`))))
 	})
 
 	It("records and replays without an input", func() {
