@@ -3,6 +3,7 @@ package cassette
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"hash/maphash"
 	"io"
@@ -148,7 +149,9 @@ const keyRoom = 256
 
 // hashKey adds what there is beside words to a key.
 func hashKey(key, stdin []byte, inherit, interactive bool, pty runner.PTY) uint64 {
-	key = append(append(key, 1), stdin...)
+	if key = append(key, 1); len(stdin) > 0 {
+		key = binary.LittleEndian.AppendUint64(key, maphash.Bytes(keySeed, stdin))
+	}
 	if inherit {
 		key = append(key, 2)
 	}

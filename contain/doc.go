@@ -75,7 +75,9 @@
 // initialisation of this package turns such a process into a helper before main runs, if it inherits the right socket
 // as well. [Options.Keeper] names another program that links this package to be executed in its place. They hold a pidfd
 // of the program and go when it dies; so does the holder, which is all that is in a scope of systemd beside the group. A
-// keeper is started with the group, for its first start, and serves the next one once its tree is verified empty. An
+// keeper is started with the group, for its first start, and serves the next one once its tree is verified empty, unless
+// somebody has changed its resource limits. While it kills, for 50 ms at a time, it runs before other programs where the system
+// allows that (SCHED_FIFO): hundreds who fork or die would keep it from a processor. An
 // idle one goes after one to two seconds, and so does the warden after the last group. A keeper has the umask, the
 // priority and the resource limits that the program had when it started the keeper, no terminal, and a session of its
 // own, and so have its children.

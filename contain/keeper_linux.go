@@ -76,9 +76,7 @@ func (h *helperProcess) serveKeeper(namespaced bool) {
 		pidfd: -1,
 	}
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	if k.pace, _ = unix.SchedGetAttr(0, 0); k.pace == nil {
-		k.pace = &unix.SchedAttr{}
-	}
+	k.pace = ownPace()
 	k.rlimit = rlimits()
 	pid, err := ownPID()
 	if err == nil && !namespaced {

@@ -50,6 +50,18 @@ func hurry(thread int) {
 	_ = unix.SchedSetAttr(thread, &unix.SchedAttr{Policy: unix.SCHED_FIFO, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK}, 0)
 }
 
+// ownPace is how the calling thread is scheduled.
+func ownPace() *unix.SchedAttr {
+	pace, err := unix.SchedGetAttr(0, 0)
+	if err != nil {
+		return &unix.SchedAttr{}
+	}
+	if pace.Policy != unix.SCHED_DEADLINE {
+		pace.Runtime, pace.Deadline, pace.Period = 0, 0, 0 // they tell what the kernel has chosen; to set them is another thing
+	}
+	return pace
+}
+
 // calm makes the calling thread what it was when the keeper began. Its owner may have made it hurry before it was told to strike.
 func (k *keeperProcess) calm() { _ = unix.SchedSetAttr(0, k.pace, 0) }
 

@@ -14,12 +14,18 @@ type keepers struct {
 	begin func(program string) (*keeper, error)
 	// program is what they execute, as in [Options.Keeper].
 	program string
+	// turns bounds how many are started at once. More would only wait for a processor, each until it is taken for one that does not come.
+	turns chan struct{}
 
 	mu    sync.Mutex
 	idle  []*keeper
 	timer *time.Timer
 	// used is set by put, and unset by the timer: what nobody came for between two ticks is dismissed.
 	used bool
+}
+
+func newKeepers(begin func(program string) (*keeper, error), program string) *keepers {
+	return &keepers{begin: begin, program: program, turns: make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))}
 }
 
 const (
@@ -30,21 +36,17 @@ const (
 	keepersMost = 8
 )
 
-// turns bounds how many keepers this process starts at once, of all kinds. More would only wait for a processor, each until it is taken for
-// one that does not come.
-var turns = make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))
-
 // get takes an idle keeper, or starts one. When ctx ends while it waits for its turn, the error is that of ctx.
 func (ks *keepers) get(ctx context.Context) (*keeper, error) {
 	if k := ks.take(); k != nil {
 		return k, nil
 	}
 	select {
-	case turns <- struct{}{}:
+	case ks.turns <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	defer func() { <-turns }()
+	defer func() { <-ks.turns }()
 	if k := ks.take(); k != nil { // one has come back meanwhile
 		return k, nil
 	}

@@ -33,7 +33,7 @@ func (m *kept) pool(program string) *keepers {
 		if m.pools == nil {
 			m.pools = map[string]*keepers{}
 		}
-		ks = &keepers{begin: m.begin, program: program}
+		ks = newKeepers(m.begin, program)
 		m.pools[program] = ks
 	}
 	return ks
