@@ -225,6 +225,32 @@ func StartKeeper(program string, patience time.Duration) error {
 	return err
 }
 
+// HoldTurns takes all turns in which keepers of a mechanism are started, until release is called.
+func HoldTurns(m Mechanism) (release func()) {
+	for _, held := range host().mechanisms {
+		if held.probe().Mechanism != m {
+			continue
+		}
+		k, ok := held.(*kept)
+		if leaf, both := held.(*leafNamespace); both {
+			k, ok = leaf.namespaces, true
+		}
+		if !ok {
+			continue
+		}
+		turns := k.pool("").turns
+		for range cap(turns) {
+			turns <- struct{}{}
+		}
+		return func() {
+			for range cap(turns) {
+				<-turns
+			}
+		}
+	}
+	return func() {}
+}
+
 // Greet takes body for the first message of a helper.
 func Greet(body []byte) error {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)

@@ -91,6 +91,24 @@ var _ = Describe("a keeper", func() {
 		Expect(there).To(ContainElement(parentOf(start(g, "sleep").PID())))
 	})
 
+	onKeepers("is started in its turn, for which a start waits as long as its context lives", func(m contain.Mechanism) {
+		g := newGroup(m)
+		start(g, "sleep")        // has the keeper that was started ahead
+		Eventually(func() bool { // no other is idle: earlier specs' have gone
+			return len(helpersAs("keeper")) == 1
+		}).WithTimeout(longEnough).Should(BeTrue())
+		release := contain.HoldTurns(m)
+		spec, _, find := specOf("sleep")
+		DeferCleanup(reap, find)
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		defer cancel()
+		_, err := g.Start(ctx, spec)
+		release()
+		Expect(err).To(MatchError(context.DeadlineExceeded))
+		Expect(find()).NotTo(HaveSurvivors())
+		start(g, "sleep")
+	})
+
 	onKeepers("serves the next start when one has failed", func(m contain.Mechanism) {
 		g := newGroup(m)
 		var first []int

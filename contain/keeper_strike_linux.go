@@ -65,7 +65,14 @@ func ownPace() *unix.SchedAttr {
 }
 
 // calm makes the calling thread what it was when the keeper began. Its owner may have made it hurry before it was told to strike.
-func (k *keeperProcess) calm() { _ = unix.SchedSetAttr(0, k.pace, 0) }
+func (k *keeperProcess) calm() {
+	if unix.SchedSetAttr(0, k.pace, 0) != nil {
+		// We are not what our owner is, and may not take back what it has said of forks, of which this thread makes none.
+		pace := *k.pace
+		pace.Flags |= unix.SCHED_FLAG_RESET_ON_FORK
+		_ = unix.SchedSetAttr(0, &pace, 0)
+	}
+}
 
 // unheard makes the kernel drop a signal that is ignored by default, until heard is called. Each death is a SIGCHLD, and to be told of hundreds
 // one by one, in a handler, takes longer than they take to die. (A default is not SIG_IGN, with which there would be no zombies.)
