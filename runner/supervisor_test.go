@@ -268,7 +268,8 @@ var _ = Describe("a supervisor", func() {
 
 	It("restarts a real child that is killed, when all of its tree is gone, and stops it with its grace", func(ctx SpecContext) {
 		mark := filepath.Join(GinkgoT().TempDir(), "second")
-		cmd := shell(`if [ -e "$1" ]; then trap 'echo bye; exit 0' TERM; echo second; else : > "$1"; echo first; fi; sleep 20 & wait`)
+		cmd := shell(`if [ -e "$1" ]; then trap 'echo bye; exit 0' TERM; echo second; else : > "$1"; echo first; fi; for i in 1 2 3; do sleep 20 & wait; done`)
+		// The loop: of those who are asked to end, sleep may be first, and must not be all that the shell waits for.
 		cmd = runner.Command(cmd.Argv()[0], append(cmd.Argv()[1:], "sh", mark)...)
 		cmd.Grace = time.Minute
 		s, err := runner.Supervisor{Backoff: runner.Backoff{First: time.Millisecond}}.Start(ctx, runner.Contained{}, cmd)
