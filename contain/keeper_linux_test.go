@@ -57,16 +57,16 @@ func landlockScopes() syscall.Errno {
 	return errno
 }
 
-var _ = Describe("a keeper", func() {
-	// kept are the mechanisms that hold a tree below a keeper.
-	onKeepers := func(text string, body func(m contain.Mechanism)) {
-		for _, m := range mechanisms() {
-			if m == contain.Cgroup2PIDNamespace || m == contain.PIDNamespace || m == contain.Subreaper {
-				It(text+" ("+string(m)+")", func() { body(m) })
-			}
+// onKeepers makes a spec for each mechanism of the host that holds a tree below a keeper.
+func onKeepers(text string, body func(m contain.Mechanism)) {
+	for _, m := range mechanisms() {
+		if m == contain.Cgroup2PIDNamespace || m == contain.PIDNamespace || m == contain.Subreaper {
+			It(text+" ("+string(m)+")", func() { body(m) })
 		}
 	}
+}
 
+var _ = Describe("a keeper", func() {
 	onKeepers("serves the next start once its tree is empty", func(m contain.Mechanism) {
 		g := newGroup(m)
 		r := start(g, "escapees")

@@ -45,13 +45,6 @@ func init() {
 // nothing any more.
 var _ = Describe("a tree of which nobody is left when its first process ends", func() {
 	ctx := context.Background()
-	onKeepers := func(text string, body func(m contain.Mechanism)) {
-		for _, m := range mechanisms() {
-			if m == contain.Cgroup2PIDNamespace || m == contain.PIDNamespace || m == contain.Subreaper {
-				It(text+" ("+string(m)+")", func() { body(m) })
-			}
-		}
-	}
 	// over starts a child that exits, and waits for that.
 	over := func(g *contain.Group) (c *contain.Child, keeper int) {
 		GinkgoHelper()
