@@ -59,7 +59,7 @@ func appendEscaped(dst, s []byte) []byte {
 			dst = append(dst, '\\', s[0])
 		case r < utf8.RuneSelf:
 			dst = appendControl(dst, s[0])
-		case strconv.IsPrint(r):
+		case strconv.IsPrint(r) && !treacherous(r):
 			dst = append(dst, s[:size]...)
 		default:
 			dst = appendRune(dst, r)
@@ -85,7 +85,7 @@ func escapedLen(s []byte) (length int, binary bool) {
 			length += 2
 		case r < utf8.RuneSelf:
 			length, binary = length+4, binary || r == 0
-		case strconv.IsPrint(r):
+		case strconv.IsPrint(r) && !treacherous(r):
 			length += size
 		case r > 0xffff:
 			length += 10

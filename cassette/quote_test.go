@@ -27,6 +27,7 @@ var _ = Describe("Strings of the file", func() {
 		Entry("bytes that are not UTF-8", "\xff\xc3(\xed\xa0\x80", `"\xff\xc3(\xed\xa0\x80"`),
 		Entry("a replacement character that is one", "\ufffd", `"`+"\ufffd"+`"`),
 		Entry("what reorders the line", "a\u202eb\u2066c", `"a\u202eb\u2066c"`),
+		Entry("what is printable by the tables, and invisible", "a\U000e0100b\U000e01ef", `"a\U000e0100b\U000e01ef"`),
 		Entry("what nobody sees", "\u200b\ufeff\u0085\u00a0\U000e0041", `"\u200b\ufeff\u0085\u00a0\U000e0041"`),
 		Entry("a special byte at every place of a word", "1234567\"1234567\\1234567\n", `"1234567\"1234567\\1234567\n"`),
 	)
