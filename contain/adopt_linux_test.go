@@ -331,7 +331,7 @@ var _ = Describe("Adopt", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(c.Guarantees().Has(contain.CapProcesses)).To(BeTrue())
 		Expect(s.word.WriteString("go\n")).To(Equal(3))
-		Eventually(g).WithTimeout(bound).Should(HaveHitLimit(contain.LimitProcesses), "a fork was refused")
+		Eventually(g).WithTimeout(longEnough).Should(HaveHitLimit(contain.LimitProcesses), "a fork was refused")
 	})
 
 	It("lets nobody among caps be spared by the kernel's memory killer, and elsewhere leaves it as it is", func() {

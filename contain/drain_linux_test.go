@@ -32,7 +32,7 @@ func deepFreeze(pid int) (thaw func()) {
 	DeferCleanup(thaw)
 	set("cgroup.procs", itoa(pid))
 	set("freezer.state", "FROZEN")
-	Eventually(os.ReadFile).WithArguments(filepath.Join(dir, "freezer.state")).WithTimeout(bound).Should(ContainSubstring("FROZEN"))
+	Eventually(os.ReadFile).WithArguments(filepath.Join(dir, "freezer.state")).WithTimeout(longEnough).Should(ContainSubstring("FROZEN"))
 	return thaw
 }
 

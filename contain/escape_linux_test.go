@@ -47,7 +47,7 @@ var _ = Describe("a tree", Label("escape"), func() {
 				g := newGroup(m)
 				r := start(g, e.child, e.args...)
 				if e.exits {
-					Eventually(r.Exited()).WithTimeout(bound).Should(BeClosed())
+					Eventually(r.Exited()).WithTimeout(longEnough).Should(BeClosed())
 					status, over := r.Poll()
 					Expect(over).To(BeTrue())
 					Expect(status.Exited()).To(BeTrue())
@@ -156,7 +156,7 @@ var _ = Describe("a fork bomb", Label("forkbomb"), func() {
 			Eventually(func() (int, error) {
 				members, err := r.Members()
 				return len(members), err
-			}).WithTimeout(bound).Should(BeNumerically(">", 20))
+			}).WithTimeout(longEnough).Should(BeNumerically(">", 20))
 			Expect(r.Kill()).To(Succeed())
 			Expect(r.find()).NotTo(HaveSurvivors())
 			Expect(r.Close()).To(Succeed())

@@ -72,7 +72,7 @@ var _ = Describe("a kill for want of memory that is not the group's own", Label(
 		}
 		dir, err := os.MkdirTemp(home, "boombox-spec-")
 		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func() { Eventually(func() error { return os.Remove(dir) }).WithTimeout(bound).Should(Succeed()) })
+		DeferCleanup(func() { Eventually(func() error { return os.Remove(dir) }).WithTimeout(longEnough).Should(Succeed()) })
 		for _, file := range []string{"memory.limit_in_bytes", "memory.memsw.limit_in_bytes"} {
 			if err := os.WriteFile(filepath.Join(dir, file), []byte(strconv.Itoa(160<<20)), 0); !os.IsNotExist(err) {
 				Expect(err).NotTo(HaveOccurred())

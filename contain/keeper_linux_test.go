@@ -154,7 +154,7 @@ var _ = Describe("a keeper", func() {
 			Stdin: in, Stdout: out,
 		})
 		Expect(err).NotTo(HaveOccurred())
-		Eventually(c.Exited()).WithTimeout(bound).Should(BeClosed())
+		Eventually(c.Exited()).WithTimeout(longEnough).Should(BeClosed())
 		Expect(statusOf(c).Code).To(Equal(0))
 		Expect(os.ReadFile(out.Name())).To(Equal(big))
 	})
@@ -211,7 +211,7 @@ var _ = Describe("a keeper", func() {
 		r := start(g, "escapees")
 		keeper := parentOf(r.PID())
 		Expect(syscall.Kill(keeper, syscall.SIGSTOP)).To(Succeed())
-		Eventually(stopped).WithArguments(keeper).WithTimeout(bound).Should(BeTrue())
+		Eventually(stopped).WithArguments(keeper).WithTimeout(longEnough).Should(BeTrue())
 		began := time.Now()
 		Expect(g.Close()).To(Succeed())
 		Expect(time.Since(began)).To(BeNumerically("<", contain.KillBound/2))
@@ -251,7 +251,7 @@ var _ = Describe("a keeper", func() {
 			Expect(err).NotTo(HaveOccurred())
 			keeper = parentOf(c.PID())
 			Expect(ahead.Close()).To(Succeed())
-			Eventually(os.ReadFile).WithArguments(out.Name()).WithTimeout(bound).Should(ContainSubstring("done"))
+			Eventually(os.ReadFile).WithArguments(out.Name()).WithTimeout(longEnough).Should(ContainSubstring("done"))
 			return g, &attacker{running: &running{Child: c, find: find}, out: out.Name()}, keeper
 		}
 		onThat := func(resists bool, text string, body func(m contain.Mechanism)) {
@@ -280,7 +280,7 @@ var _ = Describe("a keeper", func() {
 			c, err := g.Start(context.Background(), contain.Spec{Path: "/bin/sh", Argv: contain.Seal(argv...)})
 			Expect(err).NotTo(HaveOccurred())
 			keeper := parentOf(c.PID())
-			Eventually(c.Exited()).WithTimeout(bound).Should(BeClosed())
+			Eventually(c.Exited()).WithTimeout(longEnough).Should(BeClosed())
 			Expect(keeper).To(BeRunning())
 			Expect(outside.PID()).To(BeRunning())
 		})

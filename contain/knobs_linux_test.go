@@ -37,7 +37,7 @@ func bornIn(g *contain.Group, change func(*contain.Spec)) born {
 	Expect(spec.Stdout.Close()).To(Succeed())
 	text, err := io.ReadAll(stdout)
 	Expect(err).NotTo(HaveOccurred())
-	Eventually(c.Exited()).WithTimeout(bound).Should(BeClosed())
+	Eventually(c.Exited()).WithTimeout(longEnough).Should(BeClosed())
 	Expect(statusOf(c).Code).To(Equal(0))
 	Expect(c.Close()).To(Succeed())
 	b := born{}

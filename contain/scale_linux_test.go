@@ -27,7 +27,7 @@ func holdings() (n int) {
 var _ = Describe("a crowd", Label("crowd"), func() {
 	onEvery("of two hundred groups at once comes and goes, and leaves nothing", func(m contain.Mechanism) {
 		const many = 200
-		Eventually(func() []int { return helperProcesses(os.Getpid()) }).WithTimeout(bound).Should(BeEmpty())
+		Eventually(func() []int { return helperProcesses(os.Getpid()) }).WithTimeout(longEnough).Should(BeEmpty())
 		before := holdings()
 		var wg sync.WaitGroup
 		errs := make(chan error, many)

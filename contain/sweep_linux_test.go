@@ -103,7 +103,7 @@ func within(dir string) *syscall.SysProcAttr {
 // dieWithWarden kills the helper, and before it what would clean up behind it.
 func (h *helper) dieWithWarden() {
 	GinkgoHelper()
-	Eventually(helperProcesses).WithArguments(h.cmd.Process.Pid).WithTimeout(bound).Should(HaveLen(1))
+	Eventually(helperProcesses).WithArguments(h.cmd.Process.Pid).WithTimeout(longEnough).Should(HaveLen(1))
 	killAll(helperProcesses(h.cmd.Process.Pid))
 	h.die()
 }
@@ -156,7 +156,7 @@ var _ = Describe("what a dead owner leaves", func() {
 			dirs, err := filepath.Glob(v1 + "/boombox-*")
 			Expect(err).NotTo(HaveOccurred())
 			Expect(dirs).To(HaveLen(1))
-			Eventually(helperProcesses).WithArguments(h.cmd.Process.Pid).WithTimeout(bound).Should(HaveLen(1))
+			Eventually(helperProcesses).WithArguments(h.cmd.Process.Pid).WithTimeout(longEnough).Should(HaveLen(1))
 			return h, dirs[0], find
 		}
 

@@ -71,14 +71,18 @@ func (r *pipeReader) Read(p []byte) (int, error) {
 	if n == 0 && isTimeout(err) {
 		n, err = r.readNow(p)
 	}
+	if r.terminal && errors.Is(err, unix.EIO) {
+		// Nobody has the terminal any more. That may have become so after the kernel had looked for output, which then was
+		// written in between; now it is there for whoever looks again.
+		if n, err = r.readNow(p); err == unix.EIO {
+			err = io.EOF
+		}
+	}
 	if n >= fullRead && !r.enlarged {
 		r.enlarged = true
 		_ = r.conn.Control(enlarge)
 	}
 	r.quota -= n
-	if r.terminal && errors.Is(err, unix.EIO) {
-		err = io.EOF
-	}
 	return n, err
 }
 
