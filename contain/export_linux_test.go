@@ -217,7 +217,12 @@ func CloseWithin(g *Group, bound time.Duration) error { return g.close(time.Now(
 
 // StartKeeper starts a program as a keeper, with less patience, and ends it.
 func StartKeeper(program string, patience time.Duration) error {
-	h, err := startProgram(program, patience, roleKeeper, nil, 0)
+	orders, theirs, err := helperSockets()
+	if err != nil {
+		return err
+	}
+	defer func() { _, _ = orders.Close(), theirs.Close() }()
+	h, err := startProgram(program, patience, roleKeeper, nil, 0, theirs)
 	if err == nil {
 		h.end()
 		<-h.reaped

@@ -49,14 +49,12 @@ func startHelper(program, role string, args []string, flags uintptr, files ...*o
 }
 
 func startProgram(program string, patience time.Duration, role string, args []string, flags uintptr, files ...*os.File) (*helper, error) {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	ours, theirs, err := helperSockets()
 	if err != nil {
-		return nil, bare(err)
+		return nil, err
 	}
-	theirs := os.NewFile(uintptr(pair[1]), helperName)
 	defer func() { _ = theirs.Close() }()
-	_ = unix.SetNonblock(pair[0], true)
-	h := &helper{link: link{file: os.NewFile(uintptr(pair[0]), helperName)}, reaped: make(chan struct{})}
+	h := &helper{link: link{file: ours}, reaped: make(chan struct{})}
 	owner, err := unix.PidfdOpen(os.Getpid(), 0)
 	if err != nil {
 		_ = h.link.file.Close()
@@ -94,6 +92,16 @@ func startProgram(program string, patience time.Duration, role string, args []st
 		return nil, fmt.Errorf("the helper program is not ready: %w", bare(err))
 	}
 	return h, nil
+}
+
+// helperSockets are the two ends of a link. Ours is in the runtime's poller.
+func helperSockets() (ours, theirs *os.File, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, bare(err)
+	}
+	_ = unix.SetNonblock(pair[0], true)
+	return os.NewFile(uintptr(pair[0]), helperName), os.NewFile(uintptr(pair[1]), helperName), nil
 }
 
 var errForeign = errors.New("it is a helper of another version of this package")

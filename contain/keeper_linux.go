@@ -6,32 +6,42 @@ import (
 	"runtime"
 	"runtime/metrics"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// What an owner says to a keeper, and what the keeper answers under the same kind.
+// What an owner says to a keeper, and what the keeper answers under the same kind. Orders go to the spawner, which has a
+// socket of its own for them, so that a start need not pass through two threads; all else goes to the main thread, which
+// hears it while the spawner is busy, or blocked. All answers come through the one socket of every helper.
+//
+// The two may be heard in another order than they were said in. Nothing is asked while an order is not answered, and
+// nothing ordered while a question is not; and a strike, which is not answered, says which tree it means.
 const (
-	// messageStart: path, argv, environment, directory, whether it leads a session, and whether there is a leaf; with the descriptors of the working
-	// directory, of the leaf if there is one, and of the streams and files. Answer: a step and an error number, or 0 and a
-	// pidfd. The spawner gives it.
+	// messageStart is an order: path, argv, environment, directory, whether it leads a session, whether there is a leaf, the
+	// cap on processes, and the number of the tree; with the descriptors of the working directory, of the leaf if there is one, and of the streams
+	// and files. Answer: a step and an error number, or 0 and a pidfd.
 	messageStart = 's'
-	// messageStrike: kill them all. No answer.
+	// messageRenew is an order: what messageRelease says, of a tree of which the owner knows that nobody is left. No answer:
+	// whoever has come in from elsewhere since is killed.
+	messageRenew = 'n'
+	// messageStrike: kill all of the tree with this number. One that is still to be ordered will not start. No answer.
 	messageStrike = 'k'
 	// messageEmpty. Answer: 1 if nobody is alive, 0 otherwise.
 	messageEmpty = 'e'
 	// messageRelease: reap the first process. Answer: unreleased if nothing was done because somebody is alive; otherwise nobody is left, dead
 	// or alive, and the keeper can serve the next tree, or cannot.
 	messageRelease = 'r'
-	// messageRenew: what messageRelease says, of a tree of which the owner knows that nobody is left. No answer: whoever has come in
-	// from elsewhere since is killed.
-	messageRenew = 'n'
 	// messageExit is not asked for: how the first process ended, and 1 if nobody else was alive, in which case nobody will be, and the keeper
 	// can serve the next tree.
 	messageExit = 'x'
 )
+
+// keeperOrders is the spawner's socket.
+const keeperOrders = helperFirst
 
 // The answers to messageRelease.
 const (
@@ -51,30 +61,31 @@ type keeperProcess struct {
 	*helperProcess
 	namespaced bool
 	pid        int // as /proc shows it
-
-	// starts has the order for the spawner, and orders, an eventfd, is what it waits at: a thread that the kernel wakes is there sooner
-	// than one that the scheduler looks for.
-	starts   chan startOrder
-	orders   int
-	started  chan startOutcome
-	starting bool
 	// siblings lists the children of the spawner, and orphans those of the main thread; -1 if this kernel does not.
 	siblings, orphans int
+	pace              *unix.SchedAttr
+	rlimit            [resources]unix.Rlimit
+	ear               ear
+	// broken is set when the spawner takes no orders any more.
+	broken atomic.Bool
+	// cleared tells the spawner that the main thread has ended the intruders.
+	cleared chan struct{}
 
-	leader *leader // nil when there is none
-	pidfd  int     // the leader's
-	told   bool    // the owner knows how the leader ended
-	served int     // trees until now
-	pace   *unix.SchedAttr
-	rlimit [resources]unix.Rlimit
+	// mu is held by the thread that acts on the tree: it is not released while it is struck. It is not held while the
+	// spawner forks, which may block.
+	mu       sync.Mutex
+	tree     uint64 // the number of the latest
+	doomed   uint64 // that of one to come that is not to start
+	starting bool
+	leader   *leader // nil when there is none
+	told     bool    // the owner knows how the leader ended
+	served   int     // trees until now
+	intruded bool    // somebody is left of a tree of which nobody was
 }
 
 // serveKeeper is the keeper's side. The caller is the main thread: it is, as long as the program initialises.
 func (h *helperProcess) serveKeeper(namespaced bool) {
-	k := &keeperProcess{
-		helperProcess: h, namespaced: namespaced, starts: make(chan startOrder, 1), started: make(chan startOutcome, 1),
-		pidfd: -1,
-	}
+	k := &keeperProcess{helperProcess: h, namespaced: namespaced, cleared: make(chan struct{}, 1)}
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	k.pace = ownPace()
 	k.rlimit = rlimits()
@@ -82,13 +93,15 @@ func (h *helperProcess) serveKeeper(namespaced bool) {
 	if err == nil && !namespaced {
 		err = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	}
+	if err == nil && !isHelperSocket(keeperOrders) {
+		err = unix.EBADF
+	}
 	self, pidfdErr := unix.PidfdOpen(os.Getpid(), 0)
-	orders, eventErr := unix.Eventfd(0, unix.EFD_CLOEXEC)
-	if err = errors.Join(err, pidfdErr, eventErr); err != nil {
+	if err = errors.Join(err, pidfdErr); err != nil {
 		h.ready(bare(err), -1)
 		quit(1)
 	}
-	k.pid, k.orders = pid, orders
+	k.pid = pid
 	k.orphans = openChildren()
 	ready := make(chan struct{})
 	go k.spawner(ready)
@@ -99,19 +112,33 @@ func (h *helperProcess) serveKeeper(namespaced bool) {
 	_ = unix.Close(self)
 
 	for {
-		asked, err := k.await(-1, k.watched()...)
-		if asked {
-			err = k.answer()
-		}
-		if err != nil {
-			break
-		}
-		_ = k.reapOrphans()
-		if k.collect() != nil || k.tell() != nil {
+		asked, err := k.await(-1)
+		if err != nil || k.broken.Load() || k.act(asked) != nil {
 			break
 		}
 	}
 	k.destroy()
+}
+
+// act is what the main thread does whenever it has woken.
+func (k *keeperProcess) act(asked bool) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if asked {
+		if err := k.answer(); err != nil {
+			return err
+		}
+	}
+	_ = k.reapOrphans()
+	if k.intruded {
+		if err := k.evict(); err != nil {
+			return err
+		}
+		k.intruded = false
+		k.cleared <- struct{}{}
+	}
+	_, err := k.tell(k.quiet)
+	return err
 }
 
 // ready tells the owner that the helper can be used, or why not.
@@ -129,30 +156,20 @@ func (h *helperProcess) ready(err error, pidfd int) error {
 	return h.link.send(m)
 }
 
-// watched is the first process's pidfd, as long as it is to be heard of.
-func (k *keeperProcess) watched() []int {
-	if k.leader == nil || k.told {
-		return nil
-	}
-	return []int{k.pidfd}
-}
-
 func (k *keeperProcess) answer() error {
 	m, err := k.link.receive()
 	if err != nil {
 		return err
 	}
-	if err := k.collect(); err != nil {
-		return err
-	}
-	body := unpacker{rest: m.body}
-	if m.kind == messageStart {
-		return k.begin(&body, m.files)
-	}
 	closeAll(m.files)
 	switch m.kind {
 	case messageStrike:
-		k.strike()
+		switch number := (&unpacker{rest: m.body}).number(); {
+		case number > k.tree:
+			k.doomed = number
+		case number == k.tree:
+			k.strike()
+		}
 		return nil
 	case messageEmpty:
 		return k.reply(m.kind, truth(k.quiet()))
@@ -164,8 +181,6 @@ func (k *keeperProcess) answer() error {
 			return k.reply(m.kind, releasedSpoilt)
 		}
 		return k.reply(m.kind, released)
-	case messageRenew:
-		return k.renew()
 	}
 	return errMalformed
 }
@@ -178,57 +193,27 @@ func truth(b bool) uint64 {
 }
 
 func (k *keeperProcess) reply(kind byte, numbers ...uint64) error {
-	var body packed
-	for _, n := range numbers {
-		body.number(n)
-	}
-	return k.link.send(message{kind: kind, body: body})
+	return k.link.send(numbered(kind, numbers...))
 }
 
-// begin hands a start to the spawner. It may block there, and the keeper still hears what it is told.
-func (k *keeperProcess) begin(body *unpacker, files []int) error {
-	order, ok := unpackOrder(body, files)
-	if !ok || k.starting || k.leader != nil {
-		closeAll(files)
-		return errMalformed
-	}
-	k.starting = true
-	k.starts <- order
-	ring(k.orders)
-	return nil
-}
-
-// collect takes over what the spawner has started, and told the owner.
-func (k *keeperProcess) collect() error {
-	select {
-	case out := <-k.started:
-		k.starting = false
-		if out.err == nil {
-			// Our own child, which nobody else waits for, needs no pidfd but to be watched.
-			k.leader, k.pidfd, k.told = newLeader(out.pid, -1), out.pidfd, false
-		}
-		return out.unheard
-	default:
-		return nil
-	}
-}
-
-// tell tells the owner how the first process ended, once.
-func (k *keeperProcess) tell() error {
+// tell tells the owner how the first process ended, once, and reports whether nobody else is left, which quiet finds out.
+func (k *keeperProcess) tell(quiet func() bool) (alone bool, err error) {
 	if k.leader == nil || k.told {
-		return nil
+		return false, nil
 	}
 	status, over := k.leader.poll()
 	if !over {
-		return nil
+		return false, nil
 	}
 	k.told = true
-	return k.reply(messageExit, uint64(status.Code), uint64(status.Signal), truth(status.Core), truth(status.Lost),
-		uint64(status.CPU), truth(k.quiet() && !k.spoilt()))
+	alone = quiet()
+	return alone, k.reply(messageExit, uint64(status.Code), uint64(status.Signal), truth(status.Core), truth(status.Lost),
+		uint64(status.CPU), truth(alone && !k.spoilt()))
 }
 
 // quiet reports whether nobody is alive. In this order it cannot miss anybody: when the first process and its siblings
-// are dead, all the others have the main thread for a parent or an ancestor, and nobody can get another one.
+// are dead, all the others have the main thread for a parent or an ancestor, and nobody can get another one. The main
+// thread asks.
 func (k *keeperProcess) quiet() bool {
 	if k.starting {
 		return false
@@ -262,6 +247,16 @@ func (k *keeperProcess) siblingsAlive() bool {
 		}
 	}
 	return false
+}
+
+// solitary is quiet for the spawner, which cannot wait for the children of the main thread, and takes nobody for dead.
+// A list that is empty where it begins has been empty at that moment.
+func (k *keeperProcess) solitary() bool {
+	if k.orphans < 0 || k.siblingsAlive() {
+		return false
+	}
+	text, err := reread(k.orphans)
+	return err == nil && len(text) == 0
 }
 
 // openChildren opens the list of the calling thread's children, -1 if this kernel has none.
@@ -302,12 +297,19 @@ func (k *keeperProcess) release() bool {
 	if !k.quiet() {
 		return false
 	}
+	if _, err := k.tell(k.quiet); err != nil {
+		return false
+	}
+	return k.clear()
+}
+
+// clear is release for whoever knows that nobody of the tree is alive, and the owner how it ended.
+func (k *keeperProcess) clear() bool {
 	if k.leader != nil {
-		if k.tell() != nil || k.leader.reap(time.Now().Add(removeBound)) != nil {
+		if k.leader.reap(time.Now().Add(removeBound)) != nil {
 			return false
 		}
-		_ = unix.Close(k.pidfd)
-		k.leader, k.pidfd = nil, -1
+		k.leader = nil
 	}
 	if !reapChildren(0) {
 		return false
@@ -335,8 +337,8 @@ func rlimits() (all [resources]unix.Rlimit) {
 // spoilt reports whether somebody has changed our limits, which a child of our own user can: the next tree is not to suffer from it.
 func (k *keeperProcess) spoilt() bool { return rlimits() != k.rlimit }
 
-// renew releases a tree of which nobody is left.
-func (k *keeperProcess) renew() error {
+// evict ends whoever has come in.
+func (k *keeperProcess) evict() error {
 	for end := time.Now().Add(wardenBound); !k.release(); {
 		if time.Now().After(end) {
 			return errOccupied
@@ -369,20 +371,18 @@ func (k *keeperProcess) destroy() {
 		return
 	}
 	for end := time.Now().Add(wardenBound); time.Now().Before(end); {
-		select {
-		case out := <-k.started:
-			k.starting = false
-			if out.err == nil {
-				k.leader = newLeader(out.pid, -1)
-			}
-		default:
-		}
-		k.strike()
-		if k.quiet() {
+		if k.destroyed() {
 			return
 		}
 		time.Sleep(drainPaceMin)
 	}
+}
+
+func (k *keeperProcess) destroyed() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.strike()
+	return k.quiet()
 }
 
 // ownPID is our process id as /proc shows it: in a pid namespace of our own it is not what the kernel tells us.

@@ -12,6 +12,7 @@ import (
 
 // startOrder is what the spawner is to start.
 type startOrder struct {
+	tree  uint64 // its number
 	spec  Spec
 	cwd   int
 	leaf  int // -1 for none
@@ -23,23 +24,135 @@ type startOrder struct {
 type startOutcome struct {
 	pid, pidfd int
 	err        error
-	// unheard is why the owner could not be told.
-	unheard error
 }
+
+// youth is how long, in milliseconds, a tree must have lived until each death in it is heard of at once. It takes longer
+// to hear of one than a short tree takes to die.
+const youth = 5
 
 // spawner forks all that this keeper starts, on a thread of its own.
 func (k *keeperProcess) spawner(ready chan<- struct{}) {
 	runtime.LockOSThread()
 	k.siblings = openChildren()
 	close(ready)
+	orders := link{fd: keeperOrders}
 	for {
-		var count [8]byte
-		_, _ = unix.Read(k.orders, count[:])
-		out := (<-k.starts).start()
-		out.unheard = k.link.send(out.message()) // in one piece: the main thread may be about to say something, too
-		k.started <- out
-		k.wake()
+		m, err := orders.receive()
+		if err == nil {
+			err = k.obey(m)
+		}
+		if err != nil {
+			k.broken.Store(true)
+			k.wake()
+			select {} // without this thread its children would be another one's
+		}
 	}
+}
+
+func (k *keeperProcess) obey(m message) error {
+	if m.kind == messageStart {
+		body := unpacker{rest: m.body}
+		order, ok := unpackOrder(&body, m.files)
+		if !ok {
+			closeAll(m.files)
+			return errMalformed
+		}
+		return k.begin(order)
+	}
+	closeAll(m.files)
+	if m.kind == messageRenew {
+		return k.renew()
+	}
+	return errMalformed
+}
+
+// begin starts a tree, and stays with it until its first process has ended. The answer, and what is told of the end, go
+// in one piece each: the main thread may be about to say something, too.
+func (k *keeperProcess) begin(order startOrder) error {
+	k.mu.Lock()
+	free := !k.starting && k.leader == nil
+	k.tree = order.tree
+	doomed := k.doomed == order.tree
+	k.starting = free && !doomed
+	k.mu.Unlock()
+	if !free {
+		order.letGo()
+		return errMalformed
+	}
+	if doomed {
+		order.letGo()
+		return k.link.send(startOutcome{err: syscall.ECANCELED}.message())
+	}
+	k.ear.close(young)
+	out := order.start()
+	k.mu.Lock()
+	k.starting = false
+	l := (*leader)(nil)
+	if out.err == nil {
+		// Our own child, which nobody else waits for, needs no pidfd but to be watched.
+		l = newLeader(out.pid, -1)
+		k.leader, k.told = l, false
+	}
+	k.mu.Unlock()
+	err := k.link.send(out.message())
+	if out.err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(out.pidfd) }()
+	if err != nil {
+		return err
+	}
+	return k.follow(l, out.pidfd)
+}
+
+// follow waits for the end of a first process, and tells the owner.
+func (k *keeperProcess) follow(l *leader, pidfd int) error {
+	set := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
+	for timeout := youth; ; {
+		n, err := unix.Poll(set, timeout)
+		if n > 0 {
+			break
+		}
+		if err == nil {
+			k.hear()
+			timeout = -1
+		} else if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.leader != l || k.told {
+		return nil // the main thread was first
+	}
+	alone, err := k.tell(k.solitary)
+	if !alone {
+		k.hear()
+	}
+	return err
+}
+
+// hear lets the main thread hear of deaths, and of those that there were.
+func (k *keeperProcess) hear() {
+	k.ear.open(young)
+	k.wake()
+}
+
+// renew makes the keeper fit for the next tree, after one of which nobody was left.
+func (k *keeperProcess) renew() error {
+	k.mu.Lock()
+	if k.starting || k.leader == nil || !k.told {
+		k.mu.Unlock()
+		return errMalformed
+	}
+	k.intruded = !k.clear()
+	intruded := k.intruded
+	k.mu.Unlock()
+	if intruded {
+		k.wake()
+		<-k.cleared
+	}
+	return nil
 }
 
 // message is what the owner is told of a start.
@@ -93,6 +206,7 @@ func unpackOrder(body *unpacker, files []int) (o startOrder, ok bool) {
 	var leaf bool
 	o.spec, leaf, ok = unpackSpec(body)
 	processes := body.number()
+	o.tree = body.number()
 	ok = ok && !body.bad && processes <= maxProcesses
 	first := 1
 	if leaf {

@@ -1,6 +1,7 @@
 package contain
 
 import (
+	"sync"
 	"syscall"
 	"time"
 	"unsafe"
@@ -21,7 +22,8 @@ const (
 func (k *keeperProcess) strike() {
 	hurry(0)
 	defer k.calm()
-	defer unheard(unix.SIGCHLD)()
+	k.ear.close(striking)
+	defer k.ear.open(striking)
 	if k.namespaced {
 		_ = unix.Kill(-1, unix.SIGKILL)
 	}
@@ -74,23 +76,49 @@ func (k *keeperProcess) calm() {
 	}
 }
 
-// unheard makes the kernel drop a signal that is ignored by default, until heard is called. Each death is a SIGCHLD, and to be told of hundreds
-// one by one, in a handler, takes longer than they take to die. (A default is not SIG_IGN, with which there would be no zombies.)
-func unheard(sig syscall.Signal) (heard func()) {
-	var byDefault, before sigaction
-	if change(sig, &byDefault, &before) != 0 {
-		return func() {}
+// ear hears SIGCHLD, of which each death is one, unless there is a reason not to: to be told of hundreds one by one, in a
+// handler, takes longer than they take to die, and to be told of one as long as a short program takes. The kernel then
+// drops it, as a signal that is ignored by default. (A default is not SIG_IGN, with which there would be no zombies.)
+type ear struct {
+	mu      sync.Mutex
+	closed  reason // all that there are
+	handler sigaction
+}
+
+// reason is a set of reasons for not hearing SIGCHLD.
+type reason uint8
+
+const (
+	striking reason = 1 << iota
+	young
+)
+
+func (e *ear) close(why reason) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed == 0 {
+		var byDefault sigaction
+		change(unix.SIGCHLD, &byDefault, &e.handler)
 	}
-	return func() { change(sig, &before, &byDefault) }
+	e.closed |= why
+}
+
+func (e *ear) open(why reason) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed == why {
+		var byDefault sigaction
+		change(unix.SIGCHLD, &e.handler, &byDefault)
+	}
+	e.closed &^= why
 }
 
 // sigaction is larger than the kernel's on any architecture: what is in it is not looked at.
 type sigaction [64]byte
 
-func change(sig syscall.Signal, now, old *sigaction) syscall.Errno {
+func change(sig syscall.Signal, now, old *sigaction) {
 	const mask = 8 // bytes of a set of signals; where it is another number, nothing is changed
-	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(now)), uintptr(unsafe.Pointer(old)), mask, 0, 0)
-	return errno
+	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(now)), uintptr(unsafe.Pointer(old)), mask, 0, 0)
 }
 
 // hunt kills our children, but for those struck before, and reports whether there were any. Who dies leaves their

@@ -29,7 +29,11 @@ var (
 // keeper is a running keeper, as its owner sees it.
 type keeper struct {
 	*helper
+	// orders leads to its spawner.
+	orders     link
 	namespaced bool
+	// trees counts those that it was to hold.
+	trees atomic.Uint64
 
 	sending sync.Mutex // held for one message
 	asking  sync.Mutex // held for one question and its answer
@@ -50,8 +54,27 @@ type keeper struct {
 	alone bool
 }
 
-func newKeeper(h *helper, namespaced bool) *keeper {
-	return &keeper{helper: h, namespaced: namespaced, answers: make(chan message, 1), mute: make(chan struct{})}
+// startKeeper starts a keeper, or a relay that makes one. program is [Options.Keeper].
+func startKeeper(program, role string, flags uintptr, namespaced bool) (*keeper, error) {
+	ours, theirs, err := helperSockets()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = theirs.Close() }()
+	h, err := startHelper(program, role, nil, flags, theirs)
+	if err != nil {
+		_ = ours.Close()
+		return nil, err
+	}
+	return &keeper{
+		helper: h, orders: link{file: ours}, namespaced: namespaced, answers: make(chan message, 1), mute: make(chan struct{}),
+	}, nil
+}
+
+// end kills the keeper without asking it; see helper.end.
+func (k *keeper) end() {
+	k.helper.end()
+	_ = k.orders.file.Close()
 }
 
 // fail notes an error of the socket.
@@ -127,13 +150,13 @@ func (k *keeper) asks() (alone bool) {
 	return k.alone
 }
 
-// strike tells the keeper to kill them all. It must not have to wait for a processor to hear that.
-func (k *keeper) strike() error {
+// strike tells the keeper to kill all of a tree. It must not have to wait for a processor to hear that.
+func (k *keeper) strike(tree uint64) error {
 	_ = k.process.pinned(func(pid int) error {
 		hurry(pid)
 		return nil
 	})
-	return k.say(message{kind: messageStrike})
+	return k.say(numbered(messageStrike, tree))
 }
 
 // isAlone reports whether it has said that nobody is left.
@@ -181,9 +204,13 @@ func (k *keeper) say(m message) error {
 	if k.isMute() {
 		return k.lost()
 	}
+	to := k.link
+	if m.kind == messageStart || m.kind == messageRenew {
+		to = k.orders
+	}
 	k.sending.Lock()
 	defer k.sending.Unlock()
-	err := k.link.send(m)
+	err := to.send(m)
 	if err != nil && !errors.Is(err, unix.E2BIG) && !errors.Is(err, unix.EMFILE) {
 		k.fail(err) // half a message may be sent
 		return k.lost()
@@ -263,9 +290,9 @@ func (k *keeper) question(kind byte) (uint64, error) {
 	return (&unpacker{rest: m.body}).number(), nil
 }
 
-// start starts the first process of a tree. leaf is the cgroup that it is born into, -1 for none, and processes the cap on
+// start starts the first process of the tree with this number. leaf is the cgroup that it is born into, -1 for none, and processes the cap on
 // the tree by a user namespace of its own, 0 for none.
-func (k *keeper) start(ctx context.Context, spec Spec, leaf, processes int) (*keptLeader, error) {
+func (k *keeper) start(ctx context.Context, tree uint64, spec Spec, leaf, processes int) (*keptLeader, error) {
 	l := &keptLeader{ended: make(chan struct{})}
 	go k.listen(l)
 
@@ -290,12 +317,13 @@ func (k *keeper) start(ctx context.Context, spec Spec, leaf, processes int) (*ke
 	}
 	body := packOrder(spec, leaf >= 0)
 	body.number(uint64(processes))
+	body.number(tree)
 	m.body = body
 
 	k.asking.Lock()
 	defer k.asking.Unlock()
 	k.asks()
-	answer, err := k.ask(ctx, m, true, func() { _ = k.strike() })
+	answer, err := k.ask(ctx, m, true, func() { _ = k.strike(tree) })
 	runtime.KeepAlive(files)
 	if errors.Is(err, unix.E2BIG) || errors.Is(err, unix.EMFILE) {
 		return l, &StartError{Step: StepExec, Err: bare(err)}

@@ -15,6 +15,7 @@ import (
 // kills whatever it does; and what a subreaper held is hunted from here, as far as it is to be found.
 type keptTree struct {
 	keeper *keeper
+	number uint64 // among those of the keeper
 	leader *keptLeader
 	leaf   *cgroup2Tree // nil for none
 
@@ -44,7 +45,7 @@ func (t *keptTree) strike() error {
 			return err
 		}
 	}
-	if t.keeper.strike() == nil {
+	if t.keeper.strike(t.number) == nil {
 		return err
 	}
 	if t.keeper.namespaced {
@@ -243,7 +244,7 @@ func (p *keptPlace) start(ctx context.Context, spec Spec) (tree, error) {
 		p.mechanism.forgetProbe()
 		return nil, &StartError{Step: StepTree, Err: err}
 	}
-	t := &keptTree{keeper: k, pooled: p.keepers, budget: p.budget}
+	t := &keptTree{keeper: k, number: k.trees.Add(1), pooled: p.keepers, budget: p.budget}
 	dir := -1
 	if p.leaves != nil {
 		if t.leaf, err = p.leaves.leaf(); err != nil {
@@ -257,7 +258,7 @@ func (p *keptPlace) start(ctx context.Context, spec Spec) (tree, error) {
 	}
 	if err == nil {
 		before := p.refusals()
-		t.leader, err = k.start(ctx, spec, dir, processes)
+		t.leader, err = k.start(ctx, t.number, spec, dir, processes)
 		if err != nil {
 			err = p.hit(err, before)
 		}
@@ -370,7 +371,7 @@ func (p *keptPlace) doom() {
 			if t.leaf != nil {
 				_ = t.leaf.strike()
 			}
-			_ = t.keeper.strike()
+			_ = t.keeper.strike(t.number)
 		}()
 	}
 }

@@ -38,15 +38,10 @@ func newPIDNamespace() *kept {
 			return r
 		},
 		begin: func(program string) (*keeper, error) {
-			role, flags := roleKeeper, uintptr(unix.CLONE_NEWPID)
 			if unprivileged.Load() {
-				role, flags = roleRelay, 0
+				return startKeeper(program, roleRelay, 0, true)
 			}
-			h, err := startHelper(program, role, nil, flags)
-			if err != nil {
-				return nil, err
-			}
-			return newKeeper(h, true), nil
+			return startKeeper(program, roleKeeper, unix.CLONE_NEWPID, true)
 		},
 	}
 }
@@ -107,8 +102,8 @@ func tryNamespace(attr *syscall.SysProcAttr) error {
 func (h *helperProcess) serveRelay() {
 	attr := userNamespace(unix.CLONE_PARENT)
 	attr.Setsid = true
-	_, _, err := syscall.StartProcess(ourselves, []string{helperName, roleKeeper, "0"}, &syscall.ProcAttr{
-		Env: os.Environ(), Files: []uintptr{0, 1, 2, helperSocket, helperOwner}, Sys: attr,
+	_, _, err := syscall.StartProcess(ourselves, []string{helperName, roleKeeper, "1"}, &syscall.ProcAttr{
+		Env: os.Environ(), Files: []uintptr{0, 1, 2, helperSocket, helperOwner, keeperOrders}, Sys: attr,
 	})
 	if err != nil {
 		_ = h.ready(bare(err), -1)

@@ -71,18 +71,14 @@ func newStage(spec Spec) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	ours, theirs, err := helperSockets()
 	if err != nil {
 		if null != nil {
 			_ = null.Close()
 		}
 		return nil, err
 	}
-	_ = unix.SetNonblock(pair[0], true)
-	return &stage{
-		wanted: spec, files: files, null: null,
-		link: link{file: os.NewFile(uintptr(pair[0]), helperName)}, theirs: os.NewFile(uintptr(pair[1]), helperName),
-	}, nil
+	return &stage{wanted: spec, files: files, null: null, link: link{file: ours}, theirs: theirs}, nil
 }
 
 // spec is what is started in the place of what is wanted. What it prints when it cannot begin is nobody's output; it

@@ -118,11 +118,7 @@ func newSubreaper() *kept {
 	return &kept{
 		shields: true,
 		begin: func(program string) (*keeper, error) {
-			h, err := startHelper(program, roleKeeper, nil, 0)
-			if err != nil {
-				return nil, err
-			}
-			return newKeeper(h, false), nil
+			return startKeeper(program, roleKeeper, 0, false)
 		},
 		look: func() Rung {
 			r := helperRung()

@@ -22,9 +22,18 @@ type message struct {
 	files []int // descriptors that travel with it
 }
 
+// numbered is a message that holds numbers and nothing else.
+func numbered(kind byte, numbers ...uint64) message {
+	m := message{kind: kind}
+	for _, n := range numbers {
+		(*packed)(&m.body).number(n)
+	}
+	return m
+}
+
 // wireVersion is told by a helper before anything else, because it may be another program, which was built from another
 // version of this package: raise it with every change of what is said.
-const wireVersion = 2
+const wireVersion = 3
 
 const (
 	pieceSize = 32 << 10
