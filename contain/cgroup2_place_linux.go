@@ -93,7 +93,7 @@ func (p *cgroup2Place) unspare(t *cgroup2Tree) error {
 
 // unspareHeir is unspare for who was started here, and can have inherited no protection but ours.
 func (p *cgroup2Place) unspareHeir(t *cgroup2Tree) error {
-	if !spared() {
+	if p.caps == nil || !spared() {
 		return nil
 	}
 	return p.unspare(t)
@@ -123,7 +123,7 @@ func (p *cgroup2Place) leaf() (*cgroup2Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.dir, err = openat(unix.AT_FDCWD, t.path, unix.O_RDONLY|unix.O_DIRECTORY)
+	t.dir, err = openat(unix.AT_FDCWD, t.path, unix.O_PATH|unix.O_DIRECTORY)
 	for i := 0; i < level && err == nil; i++ {
 		err = cgroupKill(t.dir)
 	}

@@ -217,11 +217,11 @@ func CloseWithin(g *Group, bound time.Duration) error { return g.close(time.Now(
 
 // StartKeeper starts a program as a keeper, with less patience, and ends it.
 func StartKeeper(program string, patience time.Duration) error {
-	orders, theirs, err := helperSockets()
+	orders, theirs, err := helperSockets(false)
 	if err != nil {
 		return err
 	}
-	defer func() { _, _ = orders.Close(), theirs.Close() }()
+	defer func() { _, _ = orders.file.Close(), theirs.Close() }()
 	h, err := startProgram(program, patience, roleKeeper, nil, 0, theirs)
 	if err == nil {
 		h.end()

@@ -49,12 +49,12 @@ func startHelper(program, role string, args []string, flags uintptr, files ...*o
 }
 
 func startProgram(program string, patience time.Duration, role string, args []string, flags uintptr, files ...*os.File) (*helper, error) {
-	ours, theirs, err := helperSockets()
+	ours, theirs, err := helperSockets(true)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = theirs.Close() }()
-	h := &helper{link: link{file: ours}, reaped: make(chan struct{})}
+	h := &helper{link: ours, reaped: make(chan struct{})}
 	owner, err := unix.PidfdOpen(os.Getpid(), 0)
 	if err != nil {
 		_ = h.link.file.Close()
@@ -94,14 +94,19 @@ func startProgram(program string, patience time.Duration, role string, args []st
 	return h, nil
 }
 
-// helperSockets are the two ends of a link. Ours is in the runtime's poller.
-func helperSockets() (ours, theirs *os.File, err error) {
+// helperSockets are our link to a helper, which does not block, and the other end of it. The runtime polls what does not
+// block already when it becomes a file.
+func helperSockets(polled bool) (ours link, theirs *os.File, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, nil, bare(err)
+		return link{}, nil, bare(err)
 	}
+	if polled {
+		_ = unix.SetNonblock(pair[0], true)
+	}
+	ours = link{file: os.NewFile(uintptr(pair[0]), helperName), unpolled: !polled}
 	_ = unix.SetNonblock(pair[0], true)
-	return os.NewFile(uintptr(pair[0]), helperName), os.NewFile(uintptr(pair[1]), helperName), nil
+	return ours, os.NewFile(uintptr(pair[1]), helperName), nil
 }
 
 var errForeign = errors.New("it is a helper of another version of this package")

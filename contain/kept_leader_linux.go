@@ -26,9 +26,9 @@ type keptLeader struct {
 func (l *keptLeader) id() int               { return l.number }
 func (l *keptLeader) done() <-chan struct{} { return l.ended }
 
-// identify takes over the pidfd and finds out what the process is called here.
+// identify takes over the pidfd and finds out what the process is called here. The descriptor blocks, and so is not in the
+// runtime's poller, which would wake us for an end of which the keeper is about to tell.
 func (l *keptLeader) identify(pidfd int) error {
-	_ = unix.SetNonblock(pidfd, true)
 	f := os.NewFile(uintptr(pidfd), "pidfd")
 	pid, err := pidOf(pidfd)
 	if err != nil || pid <= 0 {
@@ -70,23 +70,28 @@ func (l *keptLeader) settle(status ExitStatus) {
 	}
 }
 
-// orphaned waits for the end of a process of which nobody will tell how it ended.
+// orphaned waits for the end of a process of which nobody will tell how it ended, or for close.
 func (l *keptLeader) orphaned() {
 	l.mu.Lock()
 	f := l.pidfd
 	l.mu.Unlock()
 	if f != nil {
 		if conn, err := f.SyscallConn(); err == nil {
-			_ = conn.Read(readable)
+			for over := false; err == nil && !over; {
+				err = conn.Control(func(fd uintptr) { over = readable(fd, orphanPace) })
+			}
 		}
 	}
 	l.settle(ExitStatus{Lost: true})
 }
 
-// readable reports whether a pidfd's process is dead.
-func readable(fd uintptr) bool {
+// orphanPace is how often, in milliseconds, who waits for an orphan looks whether he is still to.
+const orphanPace = 100
+
+// readable reports whether a pidfd's process is dead, after timeout milliseconds at most.
+func readable(fd uintptr, timeout int) bool {
 	set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	n, err := unix.Poll(set, 0)
+	n, err := unix.Poll(set, timeout)
 	return err == nil && n > 0
 }
 
@@ -97,7 +102,7 @@ func (l *keptLeader) dead() (dead bool) {
 		return true
 	}
 	if conn, err := l.pidfd.SyscallConn(); err == nil {
-		_ = conn.Control(func(fd uintptr) { dead = readable(fd) })
+		_ = conn.Control(func(fd uintptr) { dead = readable(fd, 0) })
 	}
 	return dead
 }

@@ -56,18 +56,18 @@ type keeper struct {
 
 // startKeeper starts a keeper, or a relay that makes one. program is [Options.Keeper].
 func startKeeper(program, role string, flags uintptr, namespaced bool) (*keeper, error) {
-	ours, theirs, err := helperSockets()
+	orders, theirs, err := helperSockets(false)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = theirs.Close() }()
 	h, err := startHelper(program, role, nil, flags, theirs)
 	if err != nil {
-		_ = ours.Close()
+		_ = orders.file.Close()
 		return nil, err
 	}
 	return &keeper{
-		helper: h, orders: link{file: ours}, namespaced: namespaced, answers: make(chan message, 1), mute: make(chan struct{}),
+		helper: h, orders: orders, namespaced: namespaced, answers: make(chan message, 1), mute: make(chan struct{}),
 	}, nil
 }
 

@@ -71,14 +71,14 @@ func newStage(spec Spec) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	ours, theirs, err := helperSockets()
+	ours, theirs, err := helperSockets(true)
 	if err != nil {
 		if null != nil {
 			_ = null.Close()
 		}
 		return nil, err
 	}
-	return &stage{wanted: spec, files: files, null: null, link: link{file: ours}, theirs: theirs}, nil
+	return &stage{wanted: spec, files: files, null: null, link: ours, theirs: theirs}, nil
 }
 
 // spec is what is started in the place of what is wanted. What it prints when it cannot begin is nobody's output; it

@@ -54,7 +54,10 @@ var (
 // EAGAIN.
 type link struct {
 	fd   int      // a blocking descriptor, if file is nil
-	file *os.File // one that the runtime polls
+	file *os.File // a descriptor that does not block
+	// unpolled: the runtime does not poll it. It is only written to: the poller would be woken whenever the other side has
+	// read.
+	unpolled bool
 }
 
 func (l link) read(f func(fd int) error) error { return l.do(f, syscall.RawConn.Read) }
@@ -62,6 +65,9 @@ func (l link) read(f func(fd int) error) error { return l.do(f, syscall.RawConn.
 // write gives up when there was no room for a while, because nobody reads. The time runs only while there is none: who
 // writes may have to wait for a processor before that, on a crowded machine.
 func (l link) write(f func(fd int) error) error {
+	if l.unpolled {
+		return l.push(f)
+	}
 	waiting := false
 	return l.do(func(fd int) error {
 		err := f(fd)
@@ -79,6 +85,30 @@ func (l link) write(f func(fd int) error) error {
 
 // writeBound is how long the other side may take to make room.
 const writeBound = 2 * time.Second
+
+// push is write without the poller.
+func (l link) push(f func(fd int) error) error {
+	conn, err := l.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	ctlErr := conn.Control(func(fd uintptr) {
+		room := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+		for {
+			if err = ignoringEINTR(func() error { return f(int(fd)) }); !errors.Is(err, unix.EAGAIN) {
+				return
+			}
+			if n, pollErr := unix.Poll(room, int(writeBound/time.Millisecond)); n == 0 && pollErr == nil {
+				err = os.ErrDeadlineExceeded
+				return
+			}
+		}
+	})
+	if ctlErr != nil {
+		return ctlErr
+	}
+	return err
+}
 
 func (l link) do(f func(fd int) error, polling func(syscall.RawConn, func(uintptr) bool) error) error {
 	if l.file == nil {
