@@ -22,6 +22,7 @@ type cgroup2Place struct {
 	wardens   *wardens   // of the base's directory, and the group's helper program
 	warden    *warden
 	serial    atomic.Int64 // of the last leaf
+	spare     atomic.Pointer[cgroup2Tree]
 	doomed    atomic.Bool
 	released  bool // the base does not count it any more; the one Close that works sets it
 
@@ -43,7 +44,8 @@ func (p *cgroup2Place) lacks() Guarantee {
 func (p *cgroup2Place) start(ctx context.Context, spec Spec) (tree, error) {
 	t, err := p.try(ctx, spec)
 	if errors.Is(err, errBornDead) && !p.doomed.Load() {
-		// We were moved to another cgroup since the probe, one with another level; or someone else killed the child.
+		// We were moved to another cgroup since the probe, one with another level; or someone else killed the child, or the
+		// spare leaf.
 		if err := t.end(time.Now().Add(KillBound)); err != nil {
 			return t, err
 		}
@@ -80,7 +82,11 @@ func (p *cgroup2Place) try(ctx context.Context, spec Spec) (*cgroup2Tree, error)
 	if err := p.unspareHeir(t); err != nil {
 		return t, err
 	}
-	return t, confine(t.leader, spec)
+	if err := confine(t.leader, spec); err != nil {
+		return t, err
+	}
+	p.prepare()
+	return t, nil
 }
 
 // unspare undoes the protection that members of a capped group have.
@@ -112,8 +118,26 @@ func (p *cgroup2Place) spawn(ctx context.Context, spec Spec, attr *syscall.SysPr
 	return l, err
 }
 
-// leaf makes the cgroup for one start.
+// leaf is the cgroup for one start.
 func (p *cgroup2Place) leaf() (*cgroup2Tree, error) {
+	if t := p.spare.Swap(nil); t != nil {
+		return t, nil
+	}
+	return p.makeLeaf()
+}
+
+// prepare makes the leaf of the next start, while the child of the last one runs: a group that has started twice is taken
+// for one that will start again. What goes wrong is the next start's to meet.
+func (p *cgroup2Place) prepare() {
+	if p.serial.Load() < 2 || p.spare.Load() != nil {
+		return
+	}
+	if t, err := p.makeLeaf(); err == nil && !p.spare.CompareAndSwap(nil, t) {
+		_ = t.remove(time.Now().Add(removeBound))
+	}
+}
+
+func (p *cgroup2Place) makeLeaf() (*cgroup2Tree, error) {
 	p.mechanism.mu.Lock()
 	level := p.mechanism.look().level
 	p.mechanism.mu.Unlock()
@@ -167,6 +191,10 @@ func (p *cgroup2Place) doom() {
 
 func (p *cgroup2Place) remove(deadline time.Time) error {
 	p.closeDir()
+	if t := p.spare.Swap(nil); t != nil {
+		_ = unix.Rmdir(t.path) // whoever has come in dies with the group
+		t.release()
+	}
 	if err := p.removeCaps(deadline); err != nil {
 		return err
 	}

@@ -230,6 +230,16 @@ func StartKeeper(program string, patience time.Duration) error {
 	return err
 }
 
+// StrikeOnly strikes the tree that is so many after that of c, or before it, and reports whether that of c is empty then.
+func StrikeOnly(c *Child, after int) bool {
+	t := c.tree.(*keptTree)
+	if err := t.keeper.strike(t.number + uint64(after)); err != nil {
+		panic(err)
+	}
+	empty, err := t.keeper.isEmpty()
+	return err == nil && empty
+}
+
 // HoldTurns takes all turns in which keepers of a mechanism are started, until release is called.
 func HoldTurns(m Mechanism) (release func()) {
 	for _, held := range host().mechanisms {

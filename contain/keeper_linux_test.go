@@ -1,11 +1,14 @@
 package contain_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -27,6 +30,28 @@ func parentOf(pid int) int {
 	Expect(err).NotTo(HaveOccurred())
 	_, parent, _, _, _, _ := contain.StatFields(must(contain.ParseStat(text)))
 	return parent
+}
+
+// childrenOf lists the children of a process, dead ones too.
+func childrenOf(pid int) (children []int) {
+	for _, dir := range must(filepath.Glob("/proc/[0-9]*/stat")) {
+		text, err := os.ReadFile(dir)
+		if err != nil {
+			continue // gone meanwhile
+		}
+		if child, parent, _, _, _, _ := contain.StatFields(must(contain.ParseStat(text))); parent == pid {
+			children = append(children, child)
+		}
+	}
+	return children
+}
+
+// hears reports whether a process catches SIGCHLD.
+func hears(pid int) bool {
+	text, _ := readFile("/proc/" + itoa(pid) + "/status")
+	_, rest, _ := strings.Cut(text, "SigCgt:\t")
+	mask, _ := strconv.ParseUint(rest[:min(16, len(rest))], 16, 64)
+	return mask&(1<<(uint(unix.SIGCHLD)-1)) != 0
 }
 
 // stopped reports whether a process is stopped by a signal.
@@ -186,6 +211,63 @@ var _ = Describe("a keeper", func() {
 		start(g, "sleep")
 	})
 
+	onKeepers("reaps the orphans of its tree, those of its first moments too", func(m contain.Mechanism) {
+		if _, err := os.Stat("/bin/sh"); err != nil {
+			Skip("no /bin/sh")
+		}
+		g := newGroup(m)
+		for range 5 { // in one keeper, that has heard before, and has not
+			signal, ahead, err := os.Pipe()
+			Expect(err).NotTo(HaveOccurred())
+			spec, stdout, find := specOf("sleep")
+			DeferCleanup(reap, find)
+			spec.Path, spec.Stdin = "/bin/sh", signal
+			orphans := "for i in 1 2 3 4 5 6 7 8; do (/bin/true &); done; echo; read go; "
+			spec.Argv = contain.Seal("sh", "-c", orphans+orphans)
+			c, err := g.Start(context.Background(), spec)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(signal.Close()).To(Succeed())
+			Expect(spec.Stdout.Close()).To(Succeed())
+			keeper := parentOf(c.PID())
+			output := bufio.NewReader(stdout)
+			for range 2 {
+				Expect(output.ReadString('\n')).To(Equal("\n"), "all of them are on their own")
+				// The shell may not have waited for its last subshell.
+				Eventually(childrenOf).WithArguments(keeper).WithTimeout(bound).Should(ConsistOf(c.PID()))
+				Expect(ahead.WriteString("\n")).To(Equal(1))
+			}
+			Expect(ahead.Close()).To(Succeed())
+			Eventually(c.Exited()).WithTimeout(longEnough).Should(BeClosed())
+			Expect(c.Close()).To(Succeed())
+			run, err := g.Start(context.Background(), contain.Spec{Path: "/bin/true", Argv: contain.Seal("true")})
+			Expect(err).NotTo(HaveOccurred())
+			Eventually(run.Exited()).WithTimeout(longEnough).Should(BeClosed())
+			Expect(run.Close()).To(Succeed())
+		}
+	})
+
+	onKeepers("strikes the tree that is meant, and no other", func(m contain.Mechanism) {
+		g := newGroup(m)
+		before := start(g, "sleep")
+		keeper := parentOf(before.PID())
+		Expect(before.Close()).To(Succeed())
+		r := start(g, "sleep")
+		Expect(parentOf(r.PID())).To(Equal(keeper))
+		Expect(contain.StrikeOnly(r.Child, -1)).To(BeFalse(), "the one before")
+		Expect(r.PID()).To(BeRunning())
+		Expect(contain.StrikeOnly(r.Child, 1)).To(BeFalse(), "the one to come")
+		Expect(r.PID()).To(BeRunning())
+		Eventually(contain.StrikeOnly).WithArguments(r.Child, 0).WithTimeout(bound).Should(BeTrue(), "the control")
+		Expect(r.Close()).To(Succeed())
+
+		spec, _, find := specOf("sleep")
+		DeferCleanup(reap, find)
+		_, err := g.Start(context.Background(), spec)
+		Expect(err).To(MatchError(syscall.ECANCELED), "it was struck before it was ordered")
+		Expect(find()).NotTo(HaveSurvivors())
+		Expect(parentOf(start(g, "sleep").PID())).To(Equal(keeper))
+	})
+
 	onKeepers("is what it was when it has killed in a hurry", func(m contain.Mechanism) {
 		g := newGroup(m)
 		r := start(g, "escapees")
@@ -196,6 +278,8 @@ var _ = Describe("a keeper", func() {
 			fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:]) // the third field of the line is fields[0]
 			return fields[41-3], regexp.MustCompile("SigCgt:.*\n").FindString(must(readFile("/proc/" + itoa(keeper) + "/status")))
 		}
+		// At first it is deaf.
+		Eventually(hears).WithArguments(keeper).WithTimeout(longEnough).Should(BeTrue())
 		policy, caught := look()
 		Expect(policy).To(Equal("0"), "SCHED_NORMAL")
 		Expect(r.Kill()).To(Succeed())

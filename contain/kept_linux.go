@@ -3,6 +3,7 @@ package contain
 import (
 	"context"
 	"errors"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -218,15 +219,13 @@ func (k *keeper) say(m message) error {
 	return err
 }
 
-// ask says something and waits for the answer: if patient for as long as the keeper is not stopped, as for a start, which may take its
-// time. While it waits, interrupt is called once when ctx ends, and there is no patience any more. asking is held.
-func (k *keeper) ask(ctx context.Context, m message, patient bool, interrupt func()) (message, error) {
+// ask says something and waits for the answer, which listen hears. asking is held.
+func (k *keeper) ask(m message) (message, error) {
 	if err := k.say(m); err != nil {
 		return message{}, err
 	}
 	timer := time.NewTimer(answerBound)
 	defer timer.Stop()
-	over := ctx.Done()
 	for tries := answerTries; ; {
 		select {
 		case answer := <-k.answers:
@@ -238,20 +237,51 @@ func (k *keeper) ask(ctx context.Context, m message, patient bool, interrupt fun
 			return message{}, errMalformed
 		case <-k.mute:
 			return message{}, k.lost()
-		case <-over:
-			over, patient = nil, false
-			interrupt()
-			timer.Reset(KillBound)
 		case <-timer.C:
-			if !patient {
-				tries--
-			}
-			if tries > 0 && !k.stopped() {
+			if tries--; tries > 0 && !k.stopped() {
 				timer.Reset(answerBound)
 				continue
 			}
 			k.silence()
 			return message{}, k.lost()
+		}
+	}
+}
+
+// order gives an order and waits for its answer, for as long as the keeper is not stopped: a start may take its time. If ctx
+// ends meanwhile, interrupt is called once, and the answer has to come within about [KillBound]. It hears the answer itself,
+// which spares a goroutine to be woken; nobody listens yet. asking is held.
+func (k *keeper) order(ctx context.Context, m message, l *keptLeader, interrupt func()) (message, error) {
+	if err := k.say(m); err != nil {
+		return message{}, err
+	}
+	var over atomic.Int64 // when ctx was, 0 if it is not
+	stop := context.AfterFunc(ctx, func() {
+		over.Store(time.Now().UnixNano())
+		interrupt()
+	})
+	defer func() {
+		stop()
+		_ = k.link.file.SetReadDeadline(time.Time{})
+	}()
+	for {
+		_ = k.link.file.SetReadDeadline(time.Now().Add(answerBound))
+		answer, err := k.link.receive()
+		since := over.Load()
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded) && !k.isMute() && !k.stopped() && (since == 0 || time.Since(time.Unix(0, since)) < KillBound):
+		case err != nil:
+			k.fail(err)
+			return message{}, k.lost()
+		case answer.kind == messageExit: // the main thread was quicker than the spawner
+			status, alone := unpackExit(answer.body)
+			k.over(l, status, alone)
+		case answer.kind == m.kind:
+			return answer, nil
+		default:
+			closeAll(answer.files)
+			k.silence()
+			return message{}, errMalformed
 		}
 	}
 }
@@ -282,7 +312,7 @@ func (k *keeper) release() (bool, error) {
 
 // question asks what is answered with a number.
 func (k *keeper) question(kind byte) (uint64, error) {
-	m, err := k.ask(context.Background(), message{kind: kind}, false, func() {})
+	m, err := k.ask(message{kind: kind})
 	if err != nil {
 		return 0, err
 	}
@@ -294,7 +324,7 @@ func (k *keeper) question(kind byte) (uint64, error) {
 // the tree by a user namespace of its own, 0 for none.
 func (k *keeper) start(ctx context.Context, tree uint64, spec Spec, leaf, processes int) (*keptLeader, error) {
 	l := &keptLeader{ended: make(chan struct{})}
-	go k.listen(l)
+	defer func() { go k.listen(l) }()
 
 	files, null, err := spec.descriptors()
 	if err != nil {
@@ -323,7 +353,8 @@ func (k *keeper) start(ctx context.Context, tree uint64, spec Spec, leaf, proces
 	k.asking.Lock()
 	defer k.asking.Unlock()
 	k.asks()
-	answer, err := k.ask(ctx, m, true, func() { _ = k.strike(tree) })
+	answer, err := k.order(ctx, m, l, func() { _ = k.strike(tree) })
+	k.heard()
 	runtime.KeepAlive(files)
 	if errors.Is(err, unix.E2BIG) || errors.Is(err, unix.EMFILE) {
 		return l, &StartError{Step: StepExec, Err: bare(err)}

@@ -226,6 +226,22 @@ type keptPlace struct {
 }
 
 func (p *keptPlace) start(ctx context.Context, spec Spec) (tree, error) {
+	t, err := p.try(ctx, spec)
+	if errors.Is(err, errBornDead) && p.leaves != nil && !p.isDoomed() {
+		// As in cgroup2Place.start.
+		if err := t.end(time.Now().Add(KillBound)); err != nil {
+			return t, err
+		}
+		p.leaves.mechanism.forgetProbe()
+		t, err = p.try(ctx, spec)
+	}
+	if t == nil {
+		return nil, err // and not a tree that is a nil pointer
+	}
+	return t, err
+}
+
+func (p *keptPlace) try(ctx context.Context, spec Spec) (*keptTree, error) {
 	processes := 0
 	if p.budget != nil {
 		if err := p.budget.take(); err != nil {
@@ -277,9 +293,13 @@ func (p *keptPlace) start(ctx context.Context, spec Spec) (tree, error) {
 	if bornDead(t.leader.number) {
 		return t, &StartError{Step: StepTree, Err: errBornDead}
 	}
-	if p.leaves != nil {
-		return t, p.leaves.unspareHeir(t.leaf)
+	if p.leaves == nil {
+		return t, nil
 	}
+	if err := p.leaves.unspareHeir(t.leaf); err != nil {
+		return t, err
+	}
+	p.leaves.prepare()
 	return t, nil
 }
 
@@ -354,6 +374,12 @@ func (p *keptPlace) leave(t *keptTree) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.trees, t)
+}
+
+func (p *keptPlace) isDoomed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.doomed
 }
 
 // doom kills what is being started. It is called with a lock held, so what it says is said on the side.
