@@ -216,13 +216,14 @@ var _ = Describe("a keeper", func() {
 			Skip("no /bin/sh")
 		}
 		g := newGroup(m)
-		for range 5 { // in one keeper, that has heard before, and has not
+		for round := range 6 { // of one keeper, that has heard before, and has not
 			signal, ahead, err := os.Pipe()
 			Expect(err).NotTo(HaveOccurred())
 			spec, stdout, find := specOf("sleep")
 			DeferCleanup(reap, find)
 			spec.Path, spec.Stdin = "/bin/sh", signal
-			orphans := "for i in 1 2 3 4 5 6 7 8; do (/bin/true &); done; echo; read go; "
+			// A single one is dead before the keeper hears.
+			orphans := "for i in " + []string{"1", "1 2 3 4 5 6 7 8"}[round%2] + "; do (/bin/true &); done; echo; read go; "
 			spec.Argv = contain.Seal("sh", "-c", orphans+orphans)
 			c, err := g.Start(context.Background(), spec)
 			Expect(err).NotTo(HaveOccurred())
