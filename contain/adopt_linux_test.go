@@ -247,6 +247,19 @@ var _ = Describe("Adopt", func() {
 		Expect(err).To(MatchError(contain.ErrClosed))
 	})
 
+	It("waits for the ends of many without a thread for each", func() {
+		const many = 40
+		threads := func() int { return len(must(os.ReadDir("/proc/self/task"))) }
+		g := newGroup(contain.ProcessGroup)
+		before := threads()
+		for range many {
+			s := goAstray("sleep")
+			_, err := g.Adopt(s.pid, s.start)
+			Expect(err).NotTo(HaveOccurred())
+		}
+		Expect(threads()).To(BeNumerically("<", before+many/2))
+	})
+
 	onEvery("refuses what would lose a guarantee that is required, and leaves it alone", func(m contain.Mechanism) {
 		var gives contain.Guarantee
 		for _, rung := range contain.Host().Rungs {

@@ -77,8 +77,14 @@ func (l *keptLeader) orphaned() {
 	l.mu.Unlock()
 	if f != nil {
 		if conn, err := f.SyscallConn(); err == nil {
-			for over := false; err == nil && !over; {
-				err = conn.Control(func(fd uintptr) { over = readable(fd, orphanPace) })
+			over := false
+			// This waits where the runtime polls the descriptor, as that of a process that was adopted.
+			_ = conn.Read(func(fd uintptr) bool {
+				over = readable(fd, 0)
+				return over
+			})
+			for closed := false; !over && !closed; {
+				closed = conn.Control(func(fd uintptr) { over = readable(fd, orphanPace) }) != nil
 			}
 		}
 	}
