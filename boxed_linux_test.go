@@ -55,6 +55,9 @@ func prepareRow(r row) *boxed {
 	GinkgoHelper()
 	b := &boxed{witness: newWitness(), out: newSink()}
 	argv := r.argv(b.witness)
+	if argv[0][0] == '/' && r.script == "" {
+		argv[0] = "/proc/self/exe" // which whoever is another user can execute, too
+	}
 	b.cmd = runner.Command(argv[0], argv[1:]...)
 	b.carryNonce(b.cmd)
 	b.cmd.Output.Stdout.Tee = b.out

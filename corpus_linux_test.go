@@ -36,7 +36,7 @@ type fates map[contain.Mechanism]fate
 
 // rungs are all mechanisms that a Linux host may have.
 var rungs = []contain.Mechanism{
-	contain.Cgroup2, contain.Cgroup2PIDNamespace, contain.PIDNamespace, contain.Subreaper, contain.ProcessGroup,
+	contain.Cgroup2, contain.Cgroup2PIDNamespace, contain.PIDNamespace, contain.Subreaper, contain.ThrowawayUser, contain.ProcessGroup,
 }
 
 // everywhere is one fate on all rungs, but for those that are given.
@@ -65,7 +65,7 @@ var (
 	// not cover that, and what holds by none does not see it.
 	climbs = fates{contain.Cgroup2: lives, contain.Cgroup2PIDNamespace: dies}
 	// massacres: it kills whoever it may. Out of a namespace that is nobody; on the other rungs it is the keeper and we, and
-	// who did it is left. (A user of its own has no cgroups to be held by.)
+	// who did it is left. (A user of its own has no cgroups to be held by, and makes nobody another one.)
 	massacres = fates{
 		contain.Cgroup2PIDNamespace: dies, contain.PIDNamespace: dies, contain.Subreaper: lives, contain.ProcessGroup: lives,
 	}
@@ -276,8 +276,13 @@ func inSession(_ *boxed, left []int) []int {
 	return left
 }
 
-// inScratch gives the child a directory.
-func inScratch(*witness) []string { return []string{scratch()} }
+// inScratch gives the child a directory, whoever it is.
+func inScratch(*witness) []string {
+	GinkgoHelper()
+	dir := scratch()
+	Expect(os.Chmod(dir, 0o777)).To(Succeed())
+	return []string{dir}
+}
 
 // scratch is a directory that every user may enter, and from which programs may be executed.
 func scratch() string {

@@ -127,7 +127,7 @@ func init() {
 	// stranger tries to adopt somebody else's process.
 	helpers["stranger"] = func() error {
 		for _, rung := range contain.Host().Rungs {
-			if only := os.Getenv("BOOMBOX_SPEC_MECHANISM"); !rung.Available || only != "" && only != string(rung.Mechanism) {
+			if only := os.Getenv("BOOMBOX_SPEC_MECHANISM"); !rung.Offered() || only != "" && only != string(rung.Mechanism) {
 				continue
 			}
 			g, err := contain.New(contain.Options{Mechanism: rung.Mechanism})

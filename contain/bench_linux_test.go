@@ -54,7 +54,7 @@ func BenchmarkKill(b *testing.B) {
 	}
 	for _, rung := range contain.Host().Rungs {
 		b.Run(string(rung.Mechanism), func(b *testing.B) {
-			if !rung.Available || !rung.Guarantees.Has(contain.KillTree) {
+			if !rung.Offered() || !rung.Guarantees.Has(contain.KillTree) {
 				b.Skip("not here: " + rung.Reason)
 			}
 			g, err := contain.New(contain.Options{Mechanism: rung.Mechanism})

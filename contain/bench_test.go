@@ -25,7 +25,7 @@ func BenchmarkStart(b *testing.B) {
 	})
 	for _, rung := range contain.Host().Rungs {
 		b.Run(string(rung.Mechanism), func(b *testing.B) {
-			if !rung.Available {
+			if !rung.Offered() {
 				b.Skip(rung.Reason)
 			}
 			g, err := contain.New(contain.Options{Mechanism: rung.Mechanism})

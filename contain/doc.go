@@ -38,8 +38,9 @@
 //
 // # Mechanisms
 //
-// [New] takes the first mechanism of this list that is to be had and gives all that is required. With nothing required
-// that is the first that is to be had, which the program that runs sees least of.
+// [New] takes the first mechanism of this list that is to be had and gives all that is required, but for one that only
+// those get who name it. With nothing required that is the first that is to be had, which the program that runs sees least
+// of.
 //
 // [Cgroup2] (Linux 5.14 and later, where the program's own cgroup v2 is writable; no controller is needed) gives
 // [KillTree], [KillForkBomb] and [KillOnOwnerDeath]: the child is born in a fresh cgroup, setsid, setpgid, double
@@ -61,6 +62,14 @@
 // [Spec.NoNewPrivileges] it can neither signal nor trace the keeper, us, or anybody else outside of its tree (Landlock, Linux
 // 6.12 and later). That is a shield and not [ResistSameUID]: who has our user may still set the keeper's resource limits,
 // by which the kernel kills or blinds it. Without it no child is shielded, because a shield takes set-user-ID programs away.
+//
+// [ThrowawayUser] (Linux, root, only if [Options.Mechanism] names it) gives what [PIDNamespace] gives where neither
+// namespaces nor cgroups are to be had, as in a default container: below such a keeper each tree runs as a user of its own,
+// without groups or privileges and with no way to gain any, and a helper that is that user for a moment kills all of them
+// with one system call. The number of the user is a random one that nobody has, two thousand million and more, or in the
+// upper half of those that are mapped where these are not. It shows: the program can read and write what everybody can.
+// Files that it made stay when it is gone, and are nobody's. Programs like this one do not take each other's users as far as
+// they see each other's processes, or are in the same network namespace.
 //
 // [JobObject] (Windows) gives what Cgroup2 gives. Not verified: it compiles, and has not run on Windows.
 //

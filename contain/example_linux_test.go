@@ -63,7 +63,7 @@ func ExampleUnsupportedError() {
 func ExampleHost() {
 	host := contain.Host()
 	for _, rung := range host.Rungs {
-		if rung.Available {
+		if rung.Offered() {
 			fmt.Println(rung.Mechanism, "gives", rung.Guarantees)
 		} else {
 			fmt.Println(rung.Mechanism, "is not to be had:", rung.Reason, rung.Remedy)

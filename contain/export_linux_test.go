@@ -2,6 +2,7 @@ package contain
 
 import (
 	"os"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -301,4 +302,25 @@ func PackStage(s Spec) []byte { return packStage(s, true) }
 func UnpackStage(body []byte) (s Spec, ok bool) {
 	s, _, ok = unpackStage(body)
 	return s, ok
+}
+
+// WithoutCgroups is this host as it would be without cgroups and namespaces.
+func WithoutCgroups() Ladder {
+	return Ladder{&ladder{[]mechanism{newSubreaper(), newThrowawayUser(), processGroup{}}}}
+}
+
+// Where users of their own are found for trees.
+var (
+	ParseUserRange = parseUserRange
+	IsUser         = isUser
+)
+
+// UserExists reports whether somebody is this user.
+func UserExists(id string) bool {
+	n, err := strconv.ParseUint(id, 10, 32)
+	if err != nil {
+		panic(err)
+	}
+	there, err := (&user{id: uint32(n)}).exists()
+	return err != nil || there
 }

@@ -119,6 +119,10 @@ func (g *Group) Start(ctx context.Context, spec Spec) (*Child, error) {
 	if lack := spec.Unsupported(); lack != nil {
 		return nil, &StartError{Step: StepConfine, Err: lack}
 	}
+	if g.rung.Mechanism == ThrowawayUser && spec.Credential != nil {
+		lack := &FieldError{Field: fieldCredential, Reason: "with " + string(ThrowawayUser) + " each tree has a user of its own"}
+		return nil, &StartError{Step: StepConfine, Err: lack}
+	}
 	t, err := startIn(ctx, g.place, spec)
 	if t == nil {
 		if g.isClosing() {

@@ -98,10 +98,12 @@ var _ = Describe("the host", func() {
 			rung(contain.Cgroup2PIDNamespace, tree|bomb|owner|uid),
 			rung(contain.PIDNamespace, tree|bomb|owner|uid),
 			rung(contain.Subreaper, tree|owner),
+			rung(contain.ThrowawayUser, tree|bomb|owner|uid),
 			rung(contain.ProcessGroup, 0),
 		))
 		for _, rung := range report.Rungs {
 			Expect(rung.Available).To(Equal(rung.Reason == ""))
+			Expect(rung.OnRequest).To(Equal(rung.Mechanism == contain.ThrowawayUser))
 		}
 		has := report.Rungs[0].Guarantees
 		for _, refused := range report.Rungs[0].Refused {
@@ -111,7 +113,7 @@ var _ = Describe("the host", func() {
 			}[refused.Kind]
 		}
 		Expect(has.Has(contain.CapMemory|contain.CapProcesses|contain.CapCPU)).To(BeTrue(), "it has every cap, or says why not")
-		Expect(report.Rungs[4].Available).To(BeTrue())
+		Expect(report.Rungs[5].Available).To(BeTrue())
 	})
 
 	It("leaves no trace of a probe", func() {
@@ -132,6 +134,7 @@ var _ = Describe("the host", func() {
 			"cgroup2+pid-namespace false " + readonly + writable,
 			"pid-namespace true  | ",
 			"subreaper true  | ",
+			"throwaway-user true  | ",
 			"process-group true  | ",
 			"descriptors left by probes: 0 <nil>",
 			"pid-namespace kill-tree,kill-fork-bomb,kill-on-owner-death,resist-same-uid 5 <nil>",
@@ -147,11 +150,13 @@ var _ = Describe("the host", func() {
 			"cgroup2+pid-namespace false " + readonly + writable,
 			"pid-namespace false " + forbidden + " | raise the sysctl user.max_user_namespaces, or give the program CAP_SYS_ADMIN",
 			"subreaper true  | ",
+			"throwaway-user true  | ",
 			"process-group true  | ",
 			"descriptors left by probes: 0 <nil>",
 			"subreaper kill-tree,kill-on-owner-death 5 <nil>",
 			"true contain: this host cannot guarantee kill-fork-bomb (best mechanism: subreaper); cgroup2: " + readonly +
-				"; cgroup2+pid-namespace: " + readonly + "; pid-namespace: " + forbidden,
+				"; cgroup2+pid-namespace: " + readonly + "; pid-namespace: " + forbidden +
+				"; throwaway-user: it is taken only if Options.Mechanism names it",
 		}))
 	})
 

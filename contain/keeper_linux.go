@@ -22,8 +22,8 @@ import (
 // nothing ordered while a question is not; and a strike, which is not answered, says which tree it means.
 const (
 	// messageStart is an order: path, argv, environment, directory, whether it leads a session, whether there is a leaf, the
-	// cap on processes, and the number of the tree; with the descriptors of the working directory, of the leaf if there is one, and of the streams
-	// and files. Answer: a step and an error number, or 0 and a pidfd.
+	// cap on processes, the number of the tree, and whom it runs as; with the descriptors of the working directory, of the
+	// leaf if there is one, and of the streams and files. Answer: a step and an error number, or 0 and a pidfd.
 	messageStart = 's'
 	// messageRenew is an order: what messageRelease says, of a tree of which the owner knows that nobody is left. No answer:
 	// whoever has come in from elsewhere since is killed.
@@ -75,6 +75,7 @@ type keeperProcess struct {
 	// spawner forks, which may block.
 	mu       sync.Mutex
 	tree     uint64 // the number of the latest
+	user     uint32 // whom it runs as, 0 for us
 	doomed   uint64 // that of one to come that is not to start
 	starting bool
 	leader   *leader // nil when there is none
@@ -318,6 +319,7 @@ func (k *keeperProcess) clear() bool {
 	if k.namespaced && !errors.Is(unix.Kill(-1, 0), unix.ESRCH) {
 		return false
 	}
+	k.user = 0
 	if k.served++; k.served%garbageTrees == 0 {
 		k.collectGarbage()
 	}

@@ -341,7 +341,7 @@ var _ = Describe("a keeper", func() {
 		}
 		onThat := func(resists bool, text string, body func(m contain.Mechanism)) {
 			for _, rung := range contain.Host().Rungs {
-				if rung.Available && rung.Mechanism != contain.Cgroup2 && rung.Guarantees.Has(contain.KillTree) &&
+				if rung.Offered() && rung.Mechanism != contain.Cgroup2 && rung.Guarantees.Has(contain.KillTree) &&
 					rung.Guarantees.Has(contain.ResistSameUID) == resists {
 					It(text+" ("+string(rung.Mechanism)+")", func() { body(rung.Mechanism) })
 				}

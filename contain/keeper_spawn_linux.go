@@ -3,6 +3,7 @@ package contain
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"runtime"
 	"syscall"
@@ -19,6 +20,8 @@ type startOrder struct {
 	files []int
 	// processes is the cap on the tree by a user namespace of its own, 0 for none.
 	processes int
+	// user is whom the tree runs as, 0 for us.
+	user uint32
 }
 
 type startOutcome struct {
@@ -71,7 +74,7 @@ func (k *keeperProcess) obey(m message) error {
 func (k *keeperProcess) begin(order startOrder) error {
 	k.mu.Lock()
 	free := !k.starting && k.leader == nil
-	k.tree = order.tree
+	k.tree, k.user = order.tree, order.user
 	doomed := k.doomed == order.tree
 	k.starting = free && !doomed
 	k.mu.Unlock()
@@ -186,6 +189,13 @@ func (o startOrder) start() (out startOutcome) {
 	if o.leaf >= 0 {
 		attr.UseCgroupFD, attr.CgroupFD = true, o.leaf
 	}
+	if o.user != 0 {
+		// This thread has it from now on, and so has whatever it starts: a keeper of such trees has no others.
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			return startOutcome{err: &StartError{Step: StepConfine, Err: err}}
+		}
+		attr.Credential = &syscall.Credential{Uid: o.user, Gid: o.user}
+	}
 	if o.processes == 0 {
 		out.pid, out.err = fork(context.Background(), o.spec, attr)
 		return out
@@ -207,7 +217,9 @@ func unpackOrder(body *unpacker, files []int) (o startOrder, ok bool) {
 	o.spec, leaf, ok = unpackSpec(body)
 	processes := body.number()
 	o.tree = body.number()
-	ok = ok && !body.bad && processes <= maxProcesses
+	user := body.number()
+	ok = ok && !body.bad && processes <= maxProcesses && user <= math.MaxUint32
+	o.user = uint32(user)
 	first := 1
 	if leaf {
 		first = 2

@@ -27,6 +27,9 @@ func (k *keeperProcess) strike() {
 	if k.namespaced {
 		_ = unix.Kill(-1, unix.SIGKILL)
 	}
+	if k.user != 0 {
+		_ = killUser(k.user)
+	}
 	struck := map[int]bool{}
 	pace, looks := drainPaceMin, 0
 	for end := time.Now().Add(strikeBound); time.Now().Before(end); pace = min(2*pace, strikePaceMax) {

@@ -320,9 +320,9 @@ func (k *keeper) question(kind byte) (uint64, error) {
 	return (&unpacker{rest: m.body}).number(), nil
 }
 
-// start starts the first process of the tree with this number. leaf is the cgroup that it is born into, -1 for none, and processes the cap on
-// the tree by a user namespace of its own, 0 for none.
-func (k *keeper) start(ctx context.Context, tree uint64, spec Spec, leaf, processes int) (*keptLeader, error) {
+// start starts the first process of the tree with this number. leaf is the cgroup that it is born into, -1 for none,
+// processes the cap on the tree by a user namespace of its own, 0 for none, and user whom the tree runs as, 0 for us.
+func (k *keeper) start(ctx context.Context, tree uint64, spec Spec, leaf, processes int, user uint32) (*keptLeader, error) {
 	l := &keptLeader{ended: make(chan struct{})}
 	defer func() { go k.listen(l) }()
 
@@ -348,6 +348,7 @@ func (k *keeper) start(ctx context.Context, tree uint64, spec Spec, leaf, proces
 	body := packOrder(spec, leaf >= 0)
 	body.number(uint64(processes))
 	body.number(tree)
+	body.number(uint64(user))
 	m.body = body
 
 	k.asking.Lock()

@@ -25,6 +25,8 @@ type keptTree struct {
 	pooled *keepers  // where the keeper goes when the tree is dead
 	// budget is what the tree has of its group's cap on processes, nil for none.
 	budget *taskBudget
+	// user is whom the tree runs as, nil for us.
+	user *user
 }
 
 func (t *keptTree) first() firstProcess { return t.leader }
@@ -51,6 +53,9 @@ func (t *keptTree) strike() error {
 	if t.keeper.namespaced {
 		_ = t.keeper.process.signal(syscall.SIGKILL)
 		return err
+	}
+	if t.user != nil {
+		return t.user.kill()
 	}
 	hunted, huntErr := signalDescendants(t.root(), syscall.SIGKILL)
 	if huntErr = hunted.verdict(syscall.SIGKILL, huntErr); !errors.Is(huntErr, os.ErrProcessDone) {
@@ -96,6 +101,10 @@ func (t *keptTree) empty() (bool, error) {
 	}
 	if t.keeper.namespaced {
 		return !t.keeper.alive(), nil
+	}
+	if t.user != nil {
+		there, err := t.user.exists()
+		return err == nil && !there, err
 	}
 	members, err := t.members()
 	return err == nil && len(alive(members)) == 0, err
@@ -170,6 +179,9 @@ func (t *keptTree) end(deadline time.Time) error {
 	if t.budget != nil {
 		t.budget.give()
 	}
+	if t.user != nil {
+		t.user.give()
+	}
 	switch {
 	case released && t.keeper.spoilt.Load():
 		t.keeper.end()
@@ -205,7 +217,7 @@ func (t *keptTree) endMute(deadline time.Time) (lost, err error) {
 	if err := t.keeper.awaitReaped(deadline); err != nil {
 		return nil, &DrainError{Err: err}
 	}
-	if died && !t.keeper.namespaced {
+	if died && !t.keeper.namespaced && t.user == nil {
 		lost = &DrainError{Err: errLost}
 	}
 	return lost, nil
@@ -260,7 +272,14 @@ func (p *keptPlace) try(ctx context.Context, spec Spec) (*keptTree, error) {
 		p.mechanism.forgetProbe()
 		return nil, &StartError{Step: StepTree, Err: err}
 	}
-	t := &keptTree{keeper: k, number: k.trees.Add(1), pooled: p.keepers, budget: p.budget}
+	var as *user
+	if p.mechanism.users {
+		if as, err = takeUser(); err != nil {
+			p.keepers.put(k)
+			return nil, &StartError{Step: StepUser, Err: bare(err)}
+		}
+	}
+	t := &keptTree{user: as, keeper: k, number: k.trees.Add(1), pooled: p.keepers, budget: p.budget}
 	dir := -1
 	if p.leaves != nil {
 		if t.leaf, err = p.leaves.leaf(); err != nil {
@@ -274,7 +293,7 @@ func (p *keptPlace) try(ctx context.Context, spec Spec) (*keptTree, error) {
 	}
 	if err == nil {
 		before := p.refusals()
-		t.leader, err = k.start(ctx, t.number, spec, dir, processes)
+		t.leader, err = k.start(ctx, t.number, spec, dir, processes, as.number())
 		if err != nil {
 			err = p.hit(err, before)
 		}

@@ -95,6 +95,12 @@ func (l *ladder) group(opts Options) (*Group, error) {
 	for _, m := range l.mechanisms {
 		rung := m.probe()
 		fits := opts.Mechanism == "" || opts.Mechanism == rung.Mechanism
+		if rung.OnRequest && opts.Mechanism == "" {
+			fits = false
+			if rung.Available {
+				rung.Available, rung.Reason = false, "it is taken only if Options.Mechanism names it"
+			}
+		}
 		if limit == nil && fits && !rung.Available && rung.Guarantees.Has(opts.Limits.guarantees()) {
 			limit = opts.Limits.unavailable(rung)
 		}

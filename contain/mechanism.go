@@ -13,6 +13,11 @@ const (
 	PIDNamespace Mechanism = "pid-namespace"
 	// Subreaper: below a helper process to which all orphans of the tree come. Linux.
 	Subreaper Mechanism = "subreaper"
+	// ThrowawayUser: as [Subreaper], and each tree as a user of its own whom nobody else is, without groups and privileges,
+	// and for good, as NoNewPrivileges of a [Spec] has it. Path and Dir must be there for anybody, and a Credential of its own
+	// is refused. A helper that is that user for a moment kills all that are him. It is for root where there is neither a
+	// cgroup nor a namespace, as in a default container, and only for those who name it in [Options.Mechanism]. Linux.
+	ThrowawayUser Mechanism = "throwaway-user"
 	// JobObject: a job object of its own for each start. Windows; not verified there.
 	JobObject Mechanism = "job-object"
 	// ProcessGroup: a POSIX process group. A child that calls setsid or setpgid leaves it. Linux; macOS and BSD, not
@@ -27,6 +32,8 @@ type Rung struct {
 	Guarantees Guarantee
 	// Available says that it is to be had here and now.
 	Available bool
+	// OnRequest says that [New] takes it only if [Options.Mechanism] names it.
+	OnRequest bool
 	// Reason says in one line why it is not; "" when it is.
 	Reason string
 	// Err is the system's refusal behind Reason, if there was one.
@@ -44,21 +51,24 @@ type HostReport struct {
 	Rungs []Rung
 }
 
+// Offered reports whether [New] takes the rung without being asked for it by name.
+func (r Rung) Offered() bool { return r.Available && !r.OnRequest }
+
 // Best returns the rung that [New] takes when nothing is required, or false when there is none.
 func (h HostReport) Best() (Rung, bool) {
 	for _, r := range h.Rungs {
-		if r.Available {
+		if r.Offered() {
 			return r, true
 		}
 	}
 	return Rung{}, false
 }
 
-// Guarantees is the union of what the available rungs give.
+// Guarantees is the union of what the available rungs give, without those that are for requests.
 func (h HostReport) Guarantees() Guarantee {
 	var g Guarantee
 	for _, r := range h.Rungs {
-		if r.Available {
+		if r.Offered() {
 			g |= r.Guarantees
 		}
 	}

@@ -8,6 +8,6 @@ func mechanisms() []mechanism {
 func mechanismsAt(mountinfo, membership string) []mechanism {
 	cgroups, namespaces := newCgroup2(mountinfo, membership), newPIDNamespace()
 	return []mechanism{
-		cgroups, &leafNamespace{cgroups: cgroups, namespaces: namespaces}, namespaces, newSubreaper(), processGroup{},
+		cgroups, &leafNamespace{cgroups: cgroups, namespaces: namespaces}, namespaces, newSubreaper(), newThrowawayUser(), processGroup{},
 	}
 }

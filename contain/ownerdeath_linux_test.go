@@ -70,7 +70,7 @@ func init() {
 // deathly are the mechanisms of this host that let nothing outlive its owner.
 func deathly() (list []contain.Mechanism) {
 	for _, rung := range contain.Host().Rungs {
-		if rung.Available && rung.Guarantees.Has(contain.KillOnOwnerDeath) {
+		if rung.Offered() && rung.Guarantees.Has(contain.KillOnOwnerDeath) {
 			list = append(list, rung.Mechanism)
 		}
 	}

@@ -14,6 +14,8 @@ type kept struct {
 	look func() Rung
 	// shields is whether children that gain no privileges are kept from signalling the keeper.
 	shields bool
+	// users is whether each tree has a user of its own.
+	users bool
 	// begin starts a keeper.
 	begin func(program string) (*keeper, error)
 

@@ -100,7 +100,7 @@ func pidsOf(members []contain.Member) (pids []int) {
 func mechanisms() []contain.Mechanism {
 	var list []contain.Mechanism
 	for _, rung := range contain.Host().Rungs {
-		if rung.Available {
+		if rung.Offered() {
 			list = append(list, rung.Mechanism)
 		}
 	}
@@ -118,7 +118,7 @@ func onEvery(text string, body func(m contain.Mechanism)) {
 func onEveryThat(gives contain.Guarantee, text string, body func(m contain.Mechanism)) {
 	some := false
 	for _, rung := range contain.Host().Rungs {
-		if rung.Available && rung.Guarantees.Has(gives) {
+		if rung.Offered() && rung.Guarantees.Has(gives) {
 			some = true
 			It(text+" ("+string(rung.Mechanism)+")", func() { body(rung.Mechanism) })
 		}

@@ -33,7 +33,7 @@ func numbered(kind byte, numbers ...uint64) message {
 
 // wireVersion is told by a helper before anything else, because it may be another program, which was built from another
 // version of this package: raise it with every change of what is said.
-const wireVersion = 3
+const wireVersion = 4
 
 const (
 	pieceSize = 32 << 10

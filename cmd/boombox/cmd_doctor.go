@@ -35,8 +35,10 @@ type diagnosis struct {
 }
 
 type rungReport struct {
-	Mechanism  string   `json:"mechanism"`
-	Available  bool     `json:"available"`
+	Mechanism string `json:"mechanism"`
+	Available bool   `json:"available"`
+	// OnRequest: no run has it but one whose group names it.
+	OnRequest  bool     `json:"on_request"`
 	Guarantees []string `json:"guarantees"`
 	// Reason says why it is not available, Remedy what would help; null when there is nothing to say.
 	Reason *string `json:"reason"`
@@ -83,7 +85,8 @@ func diagnose(host contain.HostReport) diagnosis {
 	}
 	for _, rung := range host.Rungs {
 		r := rungReport{
-			Mechanism: string(rung.Mechanism), Available: rung.Available, Guarantees: rung.Guarantees.Names(), Refused: []refusedCap{},
+			Mechanism: string(rung.Mechanism), Available: rung.Available, OnRequest: rung.OnRequest,
+			Guarantees: rung.Guarantees.Names(), Refused: []refusedCap{},
 		}
 		for _, e := range rung.Refused {
 			refused := refusedCap{Limit: string(e.Kind), Reason: string(e.Reason), Detail: e.Detail}
@@ -154,7 +157,10 @@ func table(host contain.HostReport) string {
 	b.WriteString("\nmechanisms, in the order in which they are taken\n")
 	for _, rung := range host.Rungs {
 		state := "available"
-		if !rung.Available {
+		switch {
+		case rung.Available && rung.OnRequest:
+			state = "available on request, by Options.Mechanism"
+		case !rung.Available:
 			state = "not available: " + plaintext.Line(rung.Reason)
 		}
 		fmt.Fprintf(&b, "  %-23s%s\n", rung.Mechanism, state)

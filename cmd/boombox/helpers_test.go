@@ -73,7 +73,7 @@ func (l *live) end() int {
 // usualMechanism is what holds a tree on this host when nothing is required.
 func usualMechanism() string {
 	for _, rung := range contain.Host().Rungs {
-		if rung.Available {
+		if rung.Offered() {
 			return string(rung.Mechanism)
 		}
 	}

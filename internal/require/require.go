@@ -36,7 +36,7 @@ func Guarantees(want contain.Guarantee) {
 func Lacking(host contain.HostReport, want contain.Guarantee) contain.Guarantee {
 	missing := want
 	for _, rung := range host.Rungs {
-		if !rung.Available {
+		if !rung.Offered() {
 			continue
 		}
 		if lacks := want &^ rung.Guarantees; lacks == 0 {

@@ -63,6 +63,7 @@ type doctor struct {
 	Mechanisms []struct {
 		Mechanism  string
 		Available  bool
+		OnRequest  bool `json:"on_request"` // and so not what New takes
 		Guarantees []string
 	}
 }
@@ -70,7 +71,7 @@ type doctor struct {
 // resisting is the mechanism that is taken when resist-same-uid is required, "" for none.
 func (d doctor) resisting() string {
 	for _, m := range d.Mechanisms {
-		if m.Available && slices.Contains(m.Guarantees, "resist-same-uid") {
+		if m.Available && !m.OnRequest && slices.Contains(m.Guarantees, "resist-same-uid") {
 			return m.Mechanism
 		}
 	}
@@ -80,7 +81,7 @@ func (d doctor) resisting() string {
 // has reports whether some mechanism of the host gives a guarantee.
 func (d doctor) has(guarantee string) bool {
 	for _, m := range d.Mechanisms {
-		if m.Available && slices.Contains(m.Guarantees, guarantee) {
+		if m.Available && !m.OnRequest && slices.Contains(m.Guarantees, guarantee) {
 			return true
 		}
 	}
