@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -33,8 +35,24 @@ func group(m contain.Mechanism) *contain.Group {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(g.Close()).To(Succeed()) })
 	Expect(g).To(BeContainedBy(m))
+	if m == contain.ThrowawayUser {
+		mustSeeOthers()
+	}
 	return g
 }
+
+// mustSeeOthers skips the spec where we, root, cannot look into the processes of another user, as a witness does.
+func mustSeeOthers() {
+	GinkgoHelper()
+	other := exec.Command("sleep", "60")
+	other.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	Expect(other.Start()).To(Succeed())
+	defer func() { _, _ = other.Process.Kill(), other.Wait() }()
+	mustSee([]int{other.Process.Pid})
+}
+
+// nobody is a user, and a group, that owns nothing.
+const nobody = 65534
 
 // boxed is a fixture child in a group.
 type boxed struct {

@@ -311,6 +311,7 @@ func WithoutCgroups() Ladder {
 
 // Where users of their own are found for trees.
 var (
+	UserRange      = userRange
 	ParseUserRange = parseUserRange
 	IsUser         = isUser
 )

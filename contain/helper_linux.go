@@ -14,8 +14,8 @@ import (
 
 // The helper program is this very program, executed again under another name: whoever links this package has it. It has
 // four roles: the warden, which kills a dead owner's cgroups; the keeper, below which trees are held; the relay, which
-// makes a keeper in a user namespace; and the holder, without which a scope of systemd would be empty. (A stage, and
-// an executioner, are the same program in roles that do not last; see stage_linux.go and throwaway_linux.go.)
+// makes a keeper in a user namespace; and the holder, without which a scope of systemd would be empty. (A stage is the
+// same program in a role that does not last; see stage_linux.go.)
 //
 // Its descriptors are 0 to 2, the null device; 3, a socket to its owner; 4, a pidfd of its owner; and from 5 on what
 // its role needs.
@@ -32,8 +32,6 @@ const (
 	roleKeeper = "keeper"
 	roleRelay  = "relay"
 	roleHolder = "holder"
-	// roleExecutioner is no role of a helper either: it kills all processes of a user, and ends.
-	roleExecutioner = "executioner"
 	// roleCounted is no role of a helper: it only tries out whether it is counted.
 	roleCounted = "counted"
 )
@@ -50,10 +48,6 @@ func init() {
 	}
 	if os.Args[1] == roleStage {
 		serveStage(files)
-		quit(3)
-	}
-	if os.Args[1] == roleExecutioner {
-		serveExecutioner(os.Args[3:])
 		quit(3)
 	}
 	h := helperProcess{link: link{fd: helperSocket}, args: os.Args[3:], files: files}

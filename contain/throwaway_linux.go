@@ -1,7 +1,6 @@
 package contain
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -200,36 +200,36 @@ func isUser(status string, id uint32) bool {
 	return is
 }
 
-// executionBound is how long the executioner may take, which executes a Go program.
+// executionBound is how long a kill may wait for its turn on a processor, of which it takes next to nothing.
 const executionBound = 2 * time.Second
 
-// kill kills whoever is the user. It cannot be done from here: who is him, for one moment, is in reach of his own.
+// kill kills whoever is the user.
 func (u *user) kill() error { return killUser(u.id) }
 
+// killUser kills whoever is that user, by a child that is him for a moment. It cannot be done from here: who is him is in
+// reach of his own. And no program is executed for it, which would have to wait for a processor among thousands who fork.
 func killUser(id uint32) error {
-	ours, theirs, err := helperSockets(false)
-	if err != nil {
-		return err
+	if id == 0 || int(id) == os.Geteuid() || int(id) == os.Getuid() {
+		return unix.EINVAL
 	}
-	defer func() { _, _ = ours.file.Close(), theirs.Close() }()
-	pidfd := -1
-	spec := Spec{
-		Path: ourselves, Argv: Seal(helperName, roleExecutioner, "0", strconv.FormatUint(uint64(id), 10)),
-		Env: Seal("GOMAXPROCS=1", "GOTRACEBACK=none"), Files: []*os.File{theirs},
+	x := execution{user: uintptr(id), every: ^uint64(0), header: unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}}
+	pid, errno := x.fork()
+	if errno != 0 {
+		return errno
 	}
-	pid, err := fork(context.Background(), spec, &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd})
-	if err != nil {
-		return err
-	}
-	l := newLeader(pid, -1)
-	defer func() { _ = unix.Close(pidfd) }()
-	if !readable(uintptr(pidfd), int(executionBound/time.Millisecond)) {
-		_ = unix.Kill(pid, unix.SIGKILL)
+	l := newLeader(int(pid), -1)
+	if pidfd, err := unix.PidfdOpen(l.pid, 0); err == nil {
+		if !readable(uintptr(pidfd), int(executionBound/time.Millisecond)) {
+			_ = unix.Kill(l.pid, unix.SIGKILL)
+		}
+		_ = unix.Close(pidfd)
 	}
 	if err := l.reap(time.Now().Add(executionBound)); err != nil {
 		return err
 	}
 	switch status, _ := l.poll(); {
+	case status.Lost:
+		return nil // somebody else has waited for it: whether somebody is left, is seen all the same
 	case !status.Exited():
 		return errors.New("who was to kill them was killed")
 	case status.Code != 0:
@@ -238,34 +238,54 @@ func killUser(id uint32) error {
 	return nil
 }
 
-// serveExecutioner becomes the user and kills all who are him, but itself. Its exit code is an error number, 0 for none.
-// Nothing of root may be left before it kills: root's kill would reach everybody.
-func serveExecutioner(args []string) {
-	if len(args) != 1 {
-		quit(int(unix.EINVAL))
+// execution is all that the child needs, in place before it is forked.
+type execution struct {
+	user       uintptr
+	every, old uint64 // sets of signals
+	header     unix.CapUserHeader
+	none, left [2]unix.CapUserData
+	real       uint32
+	effective  uint32
+	saved      uint32
+}
+
+// fork forks a child that becomes the user and kills all who are him, but itself. Its exit code is an error number, 0 for
+// none. There is no Go runtime around it: it makes system calls and nothing else. Nothing of root may be left before it
+// kills: root's kill would reach everybody.
+//
+//go:nosplit
+//go:norace
+func (x *execution) fork() (pid uintptr, errno syscall.Errno) {
+	const setSize = 8 // bytes of a set of signals
+	// What this thread is signalled for is not the child's.
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&x.every)), uintptr(unsafe.Pointer(&x.old)), setSize, 0, 0)
+	pid, _, errno = syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
+	if errno != 0 || pid != 0 {
+		_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&x.old)), 0, setSize, 0, 0)
+		return pid, errno
 	}
-	id64, err := strconv.ParseUint(args[0], 10, 32)
-	id := uintptr(id64)
-	if err != nil || id == 0 || int(id) == os.Geteuid() || int(id) == os.Getuid() {
-		quit(int(unix.EINVAL))
+	code := uintptr(syscall.EPERM)
+	_, _, e := syscall.RawSyscall(syscall.SYS_SETRESUID, x.user, x.user, x.user)
+	if e == 0 {
+		_, _, e = syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&x.header)), uintptr(unsafe.Pointer(&x.none)), 0)
 	}
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none, left [2]unix.CapUserData
-	// The system calls of this thread alone, and nothing between them: from here on his own can kill us.
-	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, id, id, id); errno != 0 {
-		quit(int(errno))
+	if e == 0 {
+		_, _, e = syscall.RawSyscall(syscall.SYS_CAPGET, uintptr(unsafe.Pointer(&x.header)), uintptr(unsafe.Pointer(&x.left)), 0)
 	}
-	if err := unix.Capset(&header, &none[0]); err != nil {
-		quit(int(unix.EPERM))
+	if e == 0 {
+		_, _, e = syscall.RawSyscall(syscall.SYS_GETRESUID, uintptr(unsafe.Pointer(&x.real)), uintptr(unsafe.Pointer(&x.effective)), uintptr(unsafe.Pointer(&x.saved)))
 	}
-	if err := unix.Capget(&header, &left[0]); err != nil || left != none {
-		quit(int(unix.EPERM))
+	capable := x.left[0].Effective | x.left[0].Permitted | x.left[1].Effective | x.left[1].Permitted
+	switch {
+	case e != 0:
+		code = uintptr(e)
+	case capable == 0 && uintptr(x.real) == x.user && uintptr(x.effective) == x.user && uintptr(x.saved) == x.user:
+		code = 0
+		if _, _, e = syscall.RawSyscall(syscall.SYS_KILL, ^uintptr(0), uintptr(syscall.SIGKILL), 0); e != 0 && e != syscall.ESRCH {
+			code = uintptr(e)
+		}
 	}
-	if r, e, s := unix.Getresuid(); r != int(id) || e != int(id) || s != int(id) {
-		quit(int(unix.EPERM))
+	for {
+		_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT_GROUP, code, 0, 0)
 	}
-	if err := unix.Kill(-1, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
-		quit(int(bare(err).(syscall.Errno)))
-	}
-	quit(0)
 }
