@@ -65,8 +65,8 @@
 //
 // [ThrowawayUser] (Linux, root, only if [Options.Mechanism] names it) gives what [PIDNamespace] gives where neither
 // namespaces nor cgroups are to be had, as in a default container: below such a keeper each tree runs as a user of its own,
-// without groups or privileges and with no way to gain any, and a helper that is that user for a moment kills all of them
-// with one system call. The number of the user is a random one that nobody has, two thousand million and more, or in the
+// without groups or privileges and with no way to gain any, and a child of the keeper, for one moment that user, kills
+// all of them with one system call. The number of the user is a random one that nobody has, two thousand million and more, or in the
 // upper half of those that are mapped where these are not. It shows: the program can read and write what everybody can.
 // Files that it made stay when it is gone, and are nobody's. Programs like this one do not take each other's users as far as
 // they see each other's processes, or are in the same network namespace.

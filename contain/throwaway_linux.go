@@ -177,10 +177,10 @@ func (u *user) exists() (bool, error) {
 	return false, nil
 }
 
-// isUser reports whether a /proc/PID/status is of one who is that user, and alive.
+// isUser reports whether a /proc/PID/status is of one who is that user, and alive. Whose first thread alone is dead, is.
 func isUser(status string, id uint32) bool {
 	name := strconv.FormatUint(uint64(id), 10)
-	is := false
+	is, dead, threads := false, false, ""
 	for line := range strings.Lines(status) {
 		fields := strings.Fields(line)
 		if len(fields) < 2 {
@@ -188,16 +188,16 @@ func isUser(status string, id uint32) bool {
 		}
 		switch fields[0] {
 		case "State:":
-			if fields[1] == "Z" || fields[1] == "X" {
-				return false
-			}
+			dead = fields[1] == "Z" || fields[1] == "X"
+		case "Threads:":
+			threads = fields[1]
 		case "Uid:":
 			for _, field := range fields[1:] {
 				is = is || field == name
 			}
 		}
 	}
-	return is
+	return is && (!dead || threads != "1")
 }
 
 // executionBound is how long a kill may wait for its turn on a processor, of which it takes next to nothing.

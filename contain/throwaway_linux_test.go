@@ -86,7 +86,7 @@ var _ = Describe("a user of its own for each tree", func() {
 		for _, file := range must(filepath.Glob("/proc/[0-9]*/status")) {
 			text, err := readFile(file)
 			fields := strings.Fields(regexp.MustCompile("(?m)^Uid:.*$").FindString(text))
-			if err != nil || len(fields) < 2 || regexp.MustCompile(`(?m)^State:\s+[ZX]`).MatchString(text) {
+			if err != nil || len(fields) < 2 || regexp.MustCompile(`(?m)^State:\s+[ZX]`).MatchString(text) && strings.Contains(text, "\nThreads:\t1\n") {
 				continue // gone, or as good as
 			}
 			if id, err := strconv.ParseUint(fields[1], 10, 32); err == nil && id >= uint64(first) && id < uint64(first)+uint64(count) {
@@ -305,7 +305,8 @@ var _ = Describe("a user of its own for each tree", func() {
 		Entry("saved", "State:\tR (running)\nUid:\t0\t0\t77\t0\n", true),
 		Entry("for files", "State:\tR (running)\nUid:\t0\t0\t0\t77\n", true),
 		Entry("another", "State:\tR (running)\nUid:\t0\t777\t7\t0\n", false),
-		Entry("dead", "State:\tZ (zombie)\nUid:\t77\t77\t77\t77\n", false),
+		Entry("dead", "State:\tZ (zombie)\nUid:\t77\t77\t77\t77\nThreads:\t1\n", false),
+		Entry("whose other threads live", "State:\tZ (zombie)\nUid:\t77\t77\t77\t77\nThreads:\t2\n", true),
 		Entry("a group", "State:\tR (running)\nGid:\t77\t77\t77\t77\nUid:\t0\t0\t0\t0\n", false),
 	)
 })
