@@ -15,8 +15,9 @@ const (
 	Subreaper Mechanism = "subreaper"
 	// ThrowawayUser: as [Subreaper], and each tree as a user of its own whom nobody else is, without groups and privileges,
 	// and for good, as NoNewPrivileges of a [Spec] has it. Path and Dir must be there for anybody, and a Credential of its own
-	// is refused. A child of the keeper that is that user for a moment kills all that are him. It is for root where there is neither a
-	// cgroup nor a namespace, as in a default container, and only for those who name it in [Options.Mechanism]. Linux.
+	// is refused. A child of the keeper, for one moment that user, kills all that are him. It is for root where there is
+	// neither a cgroup nor a namespace, as in a default container, and only for those who name it in [Options.Mechanism].
+	// Linux.
 	ThrowawayUser Mechanism = "throwaway-user"
 	// JobObject: a job object of its own for each start. Windows; not verified there.
 	JobObject Mechanism = "job-object"
