@@ -36,8 +36,8 @@ var _ = Describe("doctor", func() {
 			HaveKey("os"), HaveKey("arch"),
 		))
 		for _, rung := range report["mechanisms"].([]any) {
-			Expect(rung).To(And(HaveLen(6), HaveKey("refused"), HaveKey("mechanism"), HaveKey("available"), HaveKey("guarantees"),
-				HaveKey("reason"), HaveKey("remedy")))
+			Expect(rung).To(And(HaveLen(7), HaveKey("refused"), HaveKey("mechanism"), HaveKey("available"), HaveKey("on_request"),
+				HaveKey("guarantees"), HaveKey("reason"), HaveKey("remedy")))
 			if rung := rung.(map[string]any); rung["available"] == false {
 				Expect(rung["reason"]).NotTo(BeNil(), "a mechanism that is not to be had says why")
 			}
