@@ -294,7 +294,9 @@ func (p *keptPlace) try(ctx context.Context, spec Spec) (*keptTree, error) {
 	if err == nil {
 		before := p.refusals()
 		t.leader, err = k.start(ctx, t.number, spec, dir, processes, as.number())
-		if err != nil {
+		if errors.Is(err, syscall.ECANCELED) && ctx.Err() != nil {
+			err = ctx.Err() // struck before it was begun
+		} else if err != nil {
 			err = p.hit(err, before)
 		}
 	}
